@@ -696,7 +696,8 @@ func RowsOfTables(m int, s, t []int32, rows []int32, out []int32) {
 //omp:target device(acc, smp)
 //omp:task inout(a, b)
 func ManyExchanges(n int, a, b []int64) {
-	for r := 0; r < n%3+1; r++ {
+	rounds := n%3 + 1
+	for r := 0; r < rounds; r++ {
 		x, y, last := a, b, 0
 		for k := 0; k < n%4; k++ {
 			//omp:teams distribute parallel for
@@ -742,9 +743,13 @@ func ManyExchanges(n int, a, b []int64) {
 		y[0] += 3
 		x, y = y, x
 	}
-	for x[0]%7 != 0 {
-		x[0] += 2
-		y[0]--
+	for k := 0; k < 5 && x[0]%7 != 0; k++ {
+		//omp:teams distribute parallel for
+		for i := range y {
+			y[i] += x[i] & 3
+		}
+		u, v := x, y
+		x, y = v, u
 		if y[0]%11 == 0 {
 			break
 		}

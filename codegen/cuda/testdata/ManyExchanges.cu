@@ -73,7 +73,7 @@ __device__ __noinline__ bool gompss_leave_grid(unsigned* word, gompss_fault* fau
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-ManyExchanges(int64* turn)
+ManyExchanges(int n, int64* turn)
 {
 	turn[0] = 0;
 }
@@ -82,15 +82,16 @@ extern "C" __global__ void
 ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, int64* turn, unsigned* meet,
 	gompss_fault* fault)
 {
-	int64 turn_2 = turn[0];
-	for (int r = 0, r_end = n % 3 + 1; r < r_end; r++) {
-		if (turn_2 == 0) {
+	int rounds = n % 3 + 1;
+	int64 turn_18 = turn[0];
+	for (int r = 0; r < rounds; r++) {
+		if (turn_18 == 0) {
 			Slice<int64> x = Slice<int64>{a, a_len, a_cap};
 			Slice<int64> y = Slice<int64>{b, b_len, b_cap};
 			int64 last = 0;
-			int64 turn_3 = 0;
-			for (int k = 0, k_end = n % 4; k < k_end; k++) {
-				if (turn_3 == 0) {
+			int64 turn_19 = 0;
+			for (int k_17 = 0, k_17_end = n % 4; k_17 < k_17_end; k_17++) {
+				if (turn_19 == 0) {
 					if (gompss_leave_grid(&meet[0], fault))
 						return;
 					{
@@ -100,24 +101,24 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 								if (base + blockDim.x * 2 <= end) {
 									int i = base + threadIdx.x;
 									int i_2 = base + (blockDim.x + threadIdx.x);
-									int64 value = (uint64)x.p[i - 1] + k;
-									int64 value_2 = (uint64)x.p[i_2 - 1] + k;
+									int64 value = (uint64)x.p[i - 1] + k_17;
+									int64 value_2 = (uint64)x.p[i_2 - 1] + k_17;
 									y.p[i] = value;
 									y.p[i_2] = value_2;
 								} else {
 									for (int i = base + threadIdx.x; i < a_len; i += blockDim.x) {
-										y.p[i] = (uint64)x.p[i - 1] + k;
+										y.p[i] = (uint64)x.p[i - 1] + k_17;
 									}
 								}
 							}
 						} else {
 							for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len; i += gridDim.x * blockDim.x) {
-								y.p[check_index(i, y.len, 1, fault)] = (uint64)x.p[check_index(i - 1, x.len, 2, fault)] + k;
+								y.p[check_index(i, y.len, 1, fault)] = (uint64)x.p[check_index(i - 1, x.len, 2, fault)] + k_17;
 							}
 						}
 					}
-					last = k;
-					turn_3 = 1;
+					last = k_17;
+					turn_19 = 1;
 				} else {
 					if (gompss_leave_grid(&meet[0], fault))
 						return;
@@ -128,33 +129,33 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 								if (base + blockDim.x * 2 <= end) {
 									int i = base + threadIdx.x;
 									int i_2 = base + (blockDim.x + threadIdx.x);
-									int64 value = (uint64)y.p[i - 1] + k;
-									int64 value_2 = (uint64)y.p[i_2 - 1] + k;
+									int64 value = (uint64)y.p[i - 1] + k_17;
+									int64 value_2 = (uint64)y.p[i_2 - 1] + k_17;
 									x.p[i] = value;
 									x.p[i_2] = value_2;
 								} else {
 									for (int i = base + threadIdx.x; i < a_len; i += blockDim.x) {
-										x.p[i] = (uint64)y.p[i - 1] + k;
+										x.p[i] = (uint64)y.p[i - 1] + k_17;
 									}
 								}
 							}
 						} else {
 							for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len; i += gridDim.x * blockDim.x) {
-								x.p[check_index(i, x.len, 3, fault)] = (uint64)y.p[check_index(i - 1, y.len, 4, fault)] + k;
+								x.p[check_index(i, x.len, 3, fault)] = (uint64)y.p[check_index(i - 1, y.len, 4, fault)] + k_17;
 							}
 						}
 					}
-					last = k;
-					turn_3 = 0;
+					last = k_17;
+					turn_19 = 0;
 				}
 			}
-			if (turn_3 == 0) {
+			if (turn_19 == 0) {
 				if (last > 1) {
 					Slice<int64> u = x;
 					Slice<int64> v = y;
-					int64 turn_4 = 0;
-					for (int k = 0, k_end = n % 5; k < k_end; k++) {
-						if (turn_4 == 0) {
+					int64 turn_20 = 0;
+					for (int k_17 = 0, k_17_end = n % 5; k_17 < k_17_end; k_17++) {
+						if (turn_20 == 0) {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
 							{
@@ -164,26 +165,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)u.p[i] + (v.p[i] & k);
-											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k);
+											int64 value = (uint64)u.p[i] + (v.p[i] & k_17);
+											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k_17);
 											u.p[i] = value;
 											u.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < u.len; i += blockDim.x) {
-												u.p[i] = (uint64)u.p[i] + (v.p[i] & k);
+												u.p[i] = (uint64)u.p[i] + (v.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < u.len; i += gridDim.x * blockDim.x) {
-										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 5, fault)] & k);
+										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 5, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 1;
+							turn_20 = 1;
 						} else {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
@@ -194,26 +195,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)v.p[i] + (u.p[i] & k);
-											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k);
+											int64 value = (uint64)v.p[i] + (u.p[i] & k_17);
+											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k_17);
 											v.p[i] = value;
 											v.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < v.len; i += blockDim.x) {
-												v.p[i] = (uint64)v.p[i] + (u.p[i] & k);
+												v.p[i] = (uint64)v.p[i] + (u.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < v.len; i += gridDim.x * blockDim.x) {
-										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 6, fault)] & k);
+										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 6, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 0;
+							turn_20 = 0;
 						}
 					}
 				}
@@ -222,14 +223,14 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 				if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
 					x.p[check_index(0, x.len, 7, fault)] = (uint64)x.p[check_index(0, x.len, 8, fault)] + last;
 				}
-				turn_2 = 1;
+				turn_18 = 1;
 			} else {
 				if (last > 1) {
 					Slice<int64> u = y;
 					Slice<int64> v = x;
-					int64 turn_4 = 0;
-					for (int k = 0, k_end = n % 5; k < k_end; k++) {
-						if (turn_4 == 0) {
+					int64 turn_20 = 0;
+					for (int k_17 = 0, k_17_end = n % 5; k_17 < k_17_end; k_17++) {
+						if (turn_20 == 0) {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
 							{
@@ -239,26 +240,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)u.p[i] + (v.p[i] & k);
-											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k);
+											int64 value = (uint64)u.p[i] + (v.p[i] & k_17);
+											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k_17);
 											u.p[i] = value;
 											u.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < u.len; i += blockDim.x) {
-												u.p[i] = (uint64)u.p[i] + (v.p[i] & k);
+												u.p[i] = (uint64)u.p[i] + (v.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < u.len; i += gridDim.x * blockDim.x) {
-										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 9, fault)] & k);
+										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 9, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 1;
+							turn_20 = 1;
 						} else {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
@@ -269,26 +270,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)v.p[i] + (u.p[i] & k);
-											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k);
+											int64 value = (uint64)v.p[i] + (u.p[i] & k_17);
+											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k_17);
 											v.p[i] = value;
 											v.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < v.len; i += blockDim.x) {
-												v.p[i] = (uint64)v.p[i] + (u.p[i] & k);
+												v.p[i] = (uint64)v.p[i] + (u.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < v.len; i += gridDim.x * blockDim.x) {
-										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 10, fault)] & k);
+										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 10, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 0;
+							turn_20 = 0;
 						}
 					}
 				}
@@ -297,15 +298,15 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 				if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
 					y.p[check_index(0, y.len, 11, fault)] = (uint64)y.p[check_index(0, y.len, 12, fault)] + last;
 				}
-				turn_2 = 1;
+				turn_18 = 1;
 			}
 		} else {
 			Slice<int64> x = Slice<int64>{b, b_len, b_cap};
 			Slice<int64> y = Slice<int64>{a, a_len, a_cap};
 			int64 last = 0;
-			int64 turn_3 = 0;
-			for (int k = 0, k_end = n % 4; k < k_end; k++) {
-				if (turn_3 == 0) {
+			int64 turn_19 = 0;
+			for (int k_17 = 0, k_17_end = n % 4; k_17 < k_17_end; k_17++) {
+				if (turn_19 == 0) {
 					if (gompss_leave_grid(&meet[0], fault))
 						return;
 					{
@@ -315,24 +316,24 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 								if (base + blockDim.x * 2 <= end) {
 									int i = base + threadIdx.x;
 									int i_2 = base + (blockDim.x + threadIdx.x);
-									int64 value = (uint64)x.p[i - 1] + k;
-									int64 value_2 = (uint64)x.p[i_2 - 1] + k;
+									int64 value = (uint64)x.p[i - 1] + k_17;
+									int64 value_2 = (uint64)x.p[i_2 - 1] + k_17;
 									y.p[i] = value;
 									y.p[i_2] = value_2;
 								} else {
 									for (int i = base + threadIdx.x; i < b_len; i += blockDim.x) {
-										y.p[i] = (uint64)x.p[i - 1] + k;
+										y.p[i] = (uint64)x.p[i - 1] + k_17;
 									}
 								}
 							}
 						} else {
 							for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < b_len; i += gridDim.x * blockDim.x) {
-								y.p[check_index(i, y.len, 13, fault)] = (uint64)x.p[check_index(i - 1, x.len, 14, fault)] + k;
+								y.p[check_index(i, y.len, 13, fault)] = (uint64)x.p[check_index(i - 1, x.len, 14, fault)] + k_17;
 							}
 						}
 					}
-					last = k;
-					turn_3 = 1;
+					last = k_17;
+					turn_19 = 1;
 				} else {
 					if (gompss_leave_grid(&meet[0], fault))
 						return;
@@ -343,33 +344,33 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 								if (base + blockDim.x * 2 <= end) {
 									int i = base + threadIdx.x;
 									int i_2 = base + (blockDim.x + threadIdx.x);
-									int64 value = (uint64)y.p[i - 1] + k;
-									int64 value_2 = (uint64)y.p[i_2 - 1] + k;
+									int64 value = (uint64)y.p[i - 1] + k_17;
+									int64 value_2 = (uint64)y.p[i_2 - 1] + k_17;
 									x.p[i] = value;
 									x.p[i_2] = value_2;
 								} else {
 									for (int i = base + threadIdx.x; i < b_len; i += blockDim.x) {
-										x.p[i] = (uint64)y.p[i - 1] + k;
+										x.p[i] = (uint64)y.p[i - 1] + k_17;
 									}
 								}
 							}
 						} else {
 							for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < b_len; i += gridDim.x * blockDim.x) {
-								x.p[check_index(i, x.len, 15, fault)] = (uint64)y.p[check_index(i - 1, y.len, 16, fault)] + k;
+								x.p[check_index(i, x.len, 15, fault)] = (uint64)y.p[check_index(i - 1, y.len, 16, fault)] + k_17;
 							}
 						}
 					}
-					last = k;
-					turn_3 = 0;
+					last = k_17;
+					turn_19 = 0;
 				}
 			}
-			if (turn_3 == 0) {
+			if (turn_19 == 0) {
 				if (last > 1) {
 					Slice<int64> u = x;
 					Slice<int64> v = y;
-					int64 turn_4 = 0;
-					for (int k = 0, k_end = n % 5; k < k_end; k++) {
-						if (turn_4 == 0) {
+					int64 turn_20 = 0;
+					for (int k_17 = 0, k_17_end = n % 5; k_17 < k_17_end; k_17++) {
+						if (turn_20 == 0) {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
 							{
@@ -379,26 +380,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)u.p[i] + (v.p[i] & k);
-											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k);
+											int64 value = (uint64)u.p[i] + (v.p[i] & k_17);
+											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k_17);
 											u.p[i] = value;
 											u.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < u.len; i += blockDim.x) {
-												u.p[i] = (uint64)u.p[i] + (v.p[i] & k);
+												u.p[i] = (uint64)u.p[i] + (v.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < u.len; i += gridDim.x * blockDim.x) {
-										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 17, fault)] & k);
+										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 17, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 1;
+							turn_20 = 1;
 						} else {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
@@ -409,26 +410,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)v.p[i] + (u.p[i] & k);
-											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k);
+											int64 value = (uint64)v.p[i] + (u.p[i] & k_17);
+											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k_17);
 											v.p[i] = value;
 											v.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < v.len; i += blockDim.x) {
-												v.p[i] = (uint64)v.p[i] + (u.p[i] & k);
+												v.p[i] = (uint64)v.p[i] + (u.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < v.len; i += gridDim.x * blockDim.x) {
-										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 18, fault)] & k);
+										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 18, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 0;
+							turn_20 = 0;
 						}
 					}
 				}
@@ -437,14 +438,14 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 				if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
 					x.p[check_index(0, x.len, 19, fault)] = (uint64)x.p[check_index(0, x.len, 20, fault)] + last;
 				}
-				turn_2 = 0;
+				turn_18 = 0;
 			} else {
 				if (last > 1) {
 					Slice<int64> u = y;
 					Slice<int64> v = x;
-					int64 turn_4 = 0;
-					for (int k = 0, k_end = n % 5; k < k_end; k++) {
-						if (turn_4 == 0) {
+					int64 turn_20 = 0;
+					for (int k_17 = 0, k_17_end = n % 5; k_17 < k_17_end; k_17++) {
+						if (turn_20 == 0) {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
 							{
@@ -454,26 +455,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)u.p[i] + (v.p[i] & k);
-											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k);
+											int64 value = (uint64)u.p[i] + (v.p[i] & k_17);
+											int64 value_2 = (uint64)u.p[i_2] + (v.p[i_2] & k_17);
 											u.p[i] = value;
 											u.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < u.len; i += blockDim.x) {
-												u.p[i] = (uint64)u.p[i] + (v.p[i] & k);
+												u.p[i] = (uint64)u.p[i] + (v.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < u.len; i += gridDim.x * blockDim.x) {
-										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 21, fault)] & k);
+										u.p[i] = (uint64)u.p[i] + (v.p[check_index(i, v.len, 21, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 1;
+							turn_20 = 1;
 						} else {
 							if (gompss_leave_grid(&meet[0], fault))
 								return;
@@ -484,26 +485,26 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 										if (base + blockDim.x * 2 <= end) {
 											int i = base + threadIdx.x;
 											int i_2 = base + (blockDim.x + threadIdx.x);
-											int64 value = (uint64)v.p[i] + (u.p[i] & k);
-											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k);
+											int64 value = (uint64)v.p[i] + (u.p[i] & k_17);
+											int64 value_2 = (uint64)v.p[i_2] + (u.p[i_2] & k_17);
 											v.p[i] = value;
 											v.p[i_2] = value_2;
 										} else {
 											for (int i = base + threadIdx.x; i < v.len; i += blockDim.x) {
-												v.p[i] = (uint64)v.p[i] + (u.p[i] & k);
+												v.p[i] = (uint64)v.p[i] + (u.p[i] & k_17);
 											}
 										}
 									}
 								} else {
 									for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < v.len; i += gridDim.x * blockDim.x) {
-										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 22, fault)] & k);
+										v.p[i] = (uint64)v.p[i] + (u.p[check_index(i, u.len, 22, fault)] & k_17);
 									}
 								}
 							}
-							if (k == 2) {
+							if (k_17 == 2) {
 								continue;
 							}
-							turn_4 = 0;
+							turn_20 = 0;
 						}
 					}
 				}
@@ -512,208 +513,4050 @@ ManyExchanges_2(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int 
 				if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
 					y.p[check_index(0, y.len, 23, fault)] = (uint64)y.p[check_index(0, y.len, 24, fault)] + last;
 				}
-				turn_2 = 0;
+				turn_18 = 0;
 			}
 		}
 	}
 	if (gompss_leave_grid(&meet[0], fault))
 		return;
 	if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
-		turn[0] = turn_2;
+		turn[0] = turn_18;
 	}
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-ManyExchanges_3(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, int64* turn, gompss_fault* fault)
+ManyExchanges_3(int64* turn, bool* branch)
+{
+	branch[0] = turn[0] == 0;
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_4(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, int64* q, bool* branch_2,
+	gompss_fault* fault)
+{
+	if (branch[0]) {
+		Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+		Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+		int64 p = 3;
+		q[0] = 5;
+		int64* at = &p;
+		int64 turn_18 = 0;
+		for (int k_17 = 0; k_17 < 3; k_17++) {
+			if (turn_18 == 0) {
+				x.p[check_index(0, x.len, 25, fault)] = (uint64)x.p[check_index(0, x.len, 26, fault)] + *check_pointer(at, 27, fault);
+				y.p[check_index(y.len - 1, y.len, 28, fault)] = (uint64)y.p[check_index(y.len - 1, y.len, 29, fault)] - p;
+				turn_18 = 1;
+				int64 value = q[0];
+				int64 value_2 = p;
+				p = value;
+				q[0] = value_2;
+			} else {
+				y.p[check_index(0, y.len, 30, fault)] = (uint64)y.p[check_index(0, y.len, 31, fault)] + *check_pointer(at, 32, fault);
+				x.p[check_index(x.len - 1, x.len, 33, fault)] = (uint64)x.p[check_index(x.len - 1, x.len, 34, fault)] - p;
+				turn_18 = 0;
+				int64 value = q[0];
+				int64 value_2 = p;
+				p = value;
+				q[0] = value_2;
+			}
+		}
+		branch_2[0] = turn_18 == 0;
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_5(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, int64* q, bool* branch_2,
+	bool* branch_3, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+			x.p[check_index(0, x.len, 35, fault)] ^= q[0];
+			Slice<int64> x_2 = Slice<int64>{a, a_len, a_cap};
+			Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+			int64 turn_18 = 0;
+			for (int k_17 = 0, k_17_end = 1 + n % 2; k_17 < k_17_end; k_17++) {
+				if (turn_18 == 0) {
+					x_2.p[check_index(0, x_2.len, 36, fault)] = (uint64)x_2.p[check_index(0, x_2.len, 37, fault)] + 1;
+					turn_18 = 1;
+				} else {
+					y.p[check_index(0, y.len, 38, fault)] = (uint64)y.p[check_index(0, y.len, 39, fault)] + 1;
+					turn_18 = 0;
+				}
+			}
+			branch_3[0] = turn_18 == 0;
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_6(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2,
+	bool* branch_3, bool* branch_4, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+				Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						y.p[check_index(0, y.len, 40, fault)] = (uint64)y.p[check_index(0, y.len, 41, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						x.p[check_index(0, x.len, 42, fault)] = (uint64)x.p[check_index(0, x.len, 43, fault)] + 3;
+						turn_18 = 0;
+					}
+				}
+				branch_4[0] = turn_18 == 0;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_7(bool* branch, bool* branch_2, bool* branch_3, bool* branch_4, int64* turn_2, int64* k)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (branch_4[0]) {
+					k[0] = 0;
+					turn_2[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_8(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_4, int64* turn_2, int64* k, unsigned* meet_2, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (branch_4[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_2[0];
+						int64 k_17 = k[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 44, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_2[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 45, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_2[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 46, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 47, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_2[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 48, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_2[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 49, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_2[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_2[0] = turn_18;
+							k[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_9(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_4, int64* turn_2, int64* k, gompss_fault* fault)
 {
 	if (__syncthreads_or(fault->site != 0))
 		return;
-	if (turn[0] == 0) {
-		{
-			Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (branch_4[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_2[0] == 0) {
+								__syncthreads();
+								if (!(k[0] < 5 && x.p[check_index(0, x.len, 50, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 51, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_2[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 52, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k[0] < 5 && y.p[check_index(0, y.len, 53, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 54, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_2[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 55, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k[0] = (uint64)k[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_10(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_4, int64* turn_2, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (branch_4[0]) {
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					if (turn_2[0] == 0) {
+						x.p[check_index(0, x.len, 56, fault)] = x.p[check_index(0, x.len, 57, fault)] + 5ull * y.p[check_index(0, y.len, 58, fault)];
+					} else {
+						y.p[check_index(0, y.len, 59, fault)] = y.p[check_index(0, y.len, 60, fault)] + 5ull * x.p[check_index(0, x.len, 61, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_11(bool* branch, bool* branch_2, bool* branch_3, bool* branch_4, int64* turn_3, int64* k_2)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (!branch_4[0]) {
+					k_2[0] = 0;
+					turn_3[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_12(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_4, int64* turn_3, int64* k_2, unsigned* meet_3, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (!branch_4[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_3[0];
+						int64 k_17 = k_2[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 62, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_3[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 63, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_3[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 64, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 65, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_3[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 66, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_3[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 67, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_3[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_3[0] = turn_18;
+							k_2[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_13(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_4, int64* turn_3, int64* k_2, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (!branch_4[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_3[0] == 0) {
+								__syncthreads();
+								if (!(k_2[0] < 5 && y.p[check_index(0, y.len, 68, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 69, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_3[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 70, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_2[0] < 5 && x.p[check_index(0, x.len, 71, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 72, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_3[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 73, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_2[0] = (uint64)k_2[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_14(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_4, int64* turn_3, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (branch_3[0]) {
+				if (!branch_4[0]) {
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					if (turn_3[0] == 0) {
+						y.p[check_index(0, y.len, 74, fault)] = y.p[check_index(0, y.len, 75, fault)] + 5ull * x.p[check_index(0, x.len, 76, fault)];
+					} else {
+						x.p[check_index(0, x.len, 77, fault)] = x.p[check_index(0, x.len, 78, fault)] + 5ull * y.p[check_index(0, y.len, 79, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_15(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2,
+	bool* branch_3, bool* branch_5, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+				Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						x.p[check_index(0, x.len, 80, fault)] = (uint64)x.p[check_index(0, x.len, 81, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						y.p[check_index(0, y.len, 82, fault)] = (uint64)y.p[check_index(0, y.len, 83, fault)] + 3;
+						turn_18 = 0;
+					}
+				}
+				branch_5[0] = turn_18 == 0;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_16(bool* branch, bool* branch_2, bool* branch_3, bool* branch_5, int64* turn_4, int64* k_3)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (branch_5[0]) {
+					k_3[0] = 0;
+					turn_4[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_17(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_5, int64* turn_4, int64* k_3, unsigned* meet_4, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (branch_5[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_4[0];
+						int64 k_17 = k_3[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 84, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_4[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 85, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_4[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 86, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 87, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_4[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 88, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_4[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 89, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_4[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_4[0] = turn_18;
+							k_3[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_18(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_5, int64* turn_4, int64* k_3, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (branch_5[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_4[0] == 0) {
+								__syncthreads();
+								if (!(k_3[0] < 5 && y.p[check_index(0, y.len, 90, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 91, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_4[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 92, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_3[0] < 5 && x.p[check_index(0, x.len, 93, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 94, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_4[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 95, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_3[0] = (uint64)k_3[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_19(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_5, int64* turn_4, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (branch_5[0]) {
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					if (turn_4[0] == 0) {
+						y.p[check_index(0, y.len, 96, fault)] = y.p[check_index(0, y.len, 97, fault)] + 5ull * x.p[check_index(0, x.len, 98, fault)];
+					} else {
+						x.p[check_index(0, x.len, 99, fault)] = x.p[check_index(0, x.len, 100, fault)] + 5ull * y.p[check_index(0, y.len, 101, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_20(bool* branch, bool* branch_2, bool* branch_3, bool* branch_5, int64* turn_5, int64* k_4)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (!branch_5[0]) {
+					k_4[0] = 0;
+					turn_5[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_21(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_5, int64* turn_5, int64* k_4, unsigned* meet_5, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (!branch_5[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_5[0];
+						int64 k_17 = k_4[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 102, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_5[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 103, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_5[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 104, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 105, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_5[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 106, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_5[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 107, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_5[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_5[0] = turn_18;
+							k_4[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_22(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_5, int64* turn_5, int64* k_4, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (!branch_5[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_5[0] == 0) {
+								__syncthreads();
+								if (!(k_4[0] < 5 && x.p[check_index(0, x.len, 108, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 109, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_5[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 110, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_4[0] < 5 && y.p[check_index(0, y.len, 111, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 112, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_5[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 113, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_4[0] = (uint64)k_4[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_23(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_3,
+	bool* branch_5, int64* turn_5, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (branch_2[0]) {
+			if (!branch_3[0]) {
+				if (!branch_5[0]) {
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					if (turn_5[0] == 0) {
+						x.p[check_index(0, x.len, 114, fault)] = x.p[check_index(0, x.len, 115, fault)] + 5ull * y.p[check_index(0, y.len, 116, fault)];
+					} else {
+						y.p[check_index(0, y.len, 117, fault)] = y.p[check_index(0, y.len, 118, fault)] + 5ull * x.p[check_index(0, x.len, 119, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_24(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, int64* q, bool* branch_2,
+	bool* branch_6, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
 			Slice<int64> y = Slice<int64>{b, b_len, b_cap};
-			int64 p = 3;
-			int64 q = 5;
-			int64* at = &p;
-			for (int k = 0; k < 3; k++) {
-				x.p[check_index(0, x.len, 25, fault)] = (uint64)x.p[check_index(0, x.len, 26, fault)] + *check_pointer(at, 27, fault);
-				y.p[check_index(y.len - 1, y.len, 28, fault)] = (uint64)y.p[check_index(y.len - 1, y.len, 29, fault)] - p;
-				Slice<int64> value = y;
-				Slice<int64> value_2 = x;
-				x = value;
-				y = value_2;
-				int64 value_3 = q;
-				int64 value_4 = p;
-				p = value_3;
-				q = value_4;
-			}
-			x.p[check_index(0, x.len, 30, fault)] ^= q;
-		}
-		Slice<int64> x = Slice<int64>{a, a_len, a_cap};
-		Slice<int64> y = Slice<int64>{b, b_len, b_cap};
-		int64 turn_2 = 0;
-		for (int k = 0, k_end = 1 + n % 2; k < k_end; k++) {
-			if (turn_2 == 0) {
-				x.p[check_index(0, x.len, 31, fault)] = (uint64)x.p[check_index(0, x.len, 32, fault)] + 1;
-				turn_2 = 1;
-			} else {
-				y.p[check_index(0, y.len, 33, fault)] = (uint64)y.p[check_index(0, y.len, 34, fault)] + 1;
-				turn_2 = 0;
-			}
-		}
-		if (turn_2 == 0) {
-			int64 turn_3 = 0;
-			for (int k = 0, k_end = 1 + n % 3; k < k_end; k++) {
-				if (turn_3 == 0) {
-					y.p[check_index(0, y.len, 35, fault)] = (uint64)y.p[check_index(0, y.len, 36, fault)] + 3;
-					turn_3 = 1;
+			y.p[check_index(0, y.len, 120, fault)] ^= q[0];
+			Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+			Slice<int64> y_2 = Slice<int64>{b, b_len, b_cap};
+			int64 turn_18 = 0;
+			for (int k_17 = 0, k_17_end = 1 + n % 2; k_17 < k_17_end; k_17++) {
+				if (turn_18 == 0) {
+					x.p[check_index(0, x.len, 121, fault)] = (uint64)x.p[check_index(0, x.len, 122, fault)] + 1;
+					turn_18 = 1;
 				} else {
-					x.p[check_index(0, x.len, 37, fault)] = (uint64)x.p[check_index(0, x.len, 38, fault)] + 3;
-					turn_3 = 0;
+					y_2.p[check_index(0, y_2.len, 123, fault)] = (uint64)y_2.p[check_index(0, y_2.len, 124, fault)] + 1;
+					turn_18 = 0;
 				}
 			}
-			if (turn_3 == 0) {
-				while (x.p[check_index(0, x.len, 39, fault)] % 7 != 0) {
-					x.p[check_index(0, x.len, 40, fault)] = (uint64)x.p[check_index(0, x.len, 41, fault)] + 2;
-					y.p[check_index(0, y.len, 42, fault)] = (uint64)y.p[check_index(0, y.len, 43, fault)] - 1;
-					if (y.p[check_index(0, y.len, 44, fault)] % 11 == 0) {
-						break;
+			branch_6[0] = turn_18 == 0;
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_25(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2,
+	bool* branch_6, bool* branch_7, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+				Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						y.p[check_index(0, y.len, 125, fault)] = (uint64)y.p[check_index(0, y.len, 126, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						x.p[check_index(0, x.len, 127, fault)] = (uint64)x.p[check_index(0, x.len, 128, fault)] + 3;
+						turn_18 = 0;
 					}
 				}
-				x.p[check_index(0, x.len, 45, fault)] = x.p[check_index(0, x.len, 46, fault)] + 5ull * y.p[check_index(0, y.len, 47, fault)];
-			} else {
-				while (y.p[check_index(0, y.len, 48, fault)] % 7 != 0) {
-					y.p[check_index(0, y.len, 49, fault)] = (uint64)y.p[check_index(0, y.len, 50, fault)] + 2;
-					x.p[check_index(0, x.len, 51, fault)] = (uint64)x.p[check_index(0, x.len, 52, fault)] - 1;
-					if (x.p[check_index(0, x.len, 53, fault)] % 11 == 0) {
-						break;
-					}
-				}
-				y.p[check_index(0, y.len, 54, fault)] = y.p[check_index(0, y.len, 55, fault)] + 5ull * x.p[check_index(0, x.len, 56, fault)];
-			}
-		} else {
-			int64 turn_3 = 0;
-			for (int k = 0, k_end = 1 + n % 3; k < k_end; k++) {
-				if (turn_3 == 0) {
-					x.p[check_index(0, x.len, 57, fault)] = (uint64)x.p[check_index(0, x.len, 58, fault)] + 3;
-					turn_3 = 1;
-				} else {
-					y.p[check_index(0, y.len, 59, fault)] = (uint64)y.p[check_index(0, y.len, 60, fault)] + 3;
-					turn_3 = 0;
-				}
-			}
-			if (turn_3 == 0) {
-				while (y.p[check_index(0, y.len, 61, fault)] % 7 != 0) {
-					y.p[check_index(0, y.len, 62, fault)] = (uint64)y.p[check_index(0, y.len, 63, fault)] + 2;
-					x.p[check_index(0, x.len, 64, fault)] = (uint64)x.p[check_index(0, x.len, 65, fault)] - 1;
-					if (x.p[check_index(0, x.len, 66, fault)] % 11 == 0) {
-						break;
-					}
-				}
-				y.p[check_index(0, y.len, 67, fault)] = y.p[check_index(0, y.len, 68, fault)] + 5ull * x.p[check_index(0, x.len, 69, fault)];
-			} else {
-				while (x.p[check_index(0, x.len, 70, fault)] % 7 != 0) {
-					x.p[check_index(0, x.len, 71, fault)] = (uint64)x.p[check_index(0, x.len, 72, fault)] + 2;
-					y.p[check_index(0, y.len, 73, fault)] = (uint64)y.p[check_index(0, y.len, 74, fault)] - 1;
-					if (y.p[check_index(0, y.len, 75, fault)] % 11 == 0) {
-						break;
-					}
-				}
-				x.p[check_index(0, x.len, 76, fault)] = x.p[check_index(0, x.len, 77, fault)] + 5ull * y.p[check_index(0, y.len, 78, fault)];
+				branch_7[0] = turn_18 == 0;
 			}
 		}
-	} else {
-		{
-			Slice<int64> x = Slice<int64>{b, b_len, b_cap};
-			Slice<int64> y = Slice<int64>{a, a_len, a_cap};
-			int64 p = 3;
-			int64 q = 5;
-			int64* at = &p;
-			for (int k = 0; k < 3; k++) {
-				x.p[check_index(0, x.len, 79, fault)] = (uint64)x.p[check_index(0, x.len, 80, fault)] + *check_pointer(at, 81, fault);
-				y.p[check_index(y.len - 1, y.len, 82, fault)] = (uint64)y.p[check_index(y.len - 1, y.len, 83, fault)] - p;
-				Slice<int64> value = y;
-				Slice<int64> value_2 = x;
-				x = value;
-				y = value_2;
-				int64 value_3 = q;
-				int64 value_4 = p;
-				p = value_3;
-				q = value_4;
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_26(bool* branch, bool* branch_2, bool* branch_6, bool* branch_7, int64* turn_6, int64* k_5)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (branch_7[0]) {
+					k_5[0] = 0;
+					turn_6[0] = 0;
+				}
 			}
-			x.p[check_index(0, x.len, 84, fault)] ^= q;
 		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_27(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_7, int64* turn_6, int64* k_5, unsigned* meet_6, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (branch_7[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_6[0];
+						int64 k_17 = k_5[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 129, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_6[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 130, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_6[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 131, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 132, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_6[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 133, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_6[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 134, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_6[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_6[0] = turn_18;
+							k_5[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_28(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_7, int64* turn_6, int64* k_5, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (branch_7[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_6[0] == 0) {
+								__syncthreads();
+								if (!(k_5[0] < 5 && x.p[check_index(0, x.len, 135, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 136, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_6[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 137, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_5[0] < 5 && y.p[check_index(0, y.len, 138, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 139, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_6[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 140, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_5[0] = (uint64)k_5[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_29(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_7, int64* turn_6, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (branch_7[0]) {
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					if (turn_6[0] == 0) {
+						x.p[check_index(0, x.len, 141, fault)] = x.p[check_index(0, x.len, 142, fault)] + 5ull * y.p[check_index(0, y.len, 143, fault)];
+					} else {
+						y.p[check_index(0, y.len, 144, fault)] = y.p[check_index(0, y.len, 145, fault)] + 5ull * x.p[check_index(0, x.len, 146, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_30(bool* branch, bool* branch_2, bool* branch_6, bool* branch_7, int64* turn_7, int64* k_6)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (!branch_7[0]) {
+					k_6[0] = 0;
+					turn_7[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_31(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_7, int64* turn_7, int64* k_6, unsigned* meet_7, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (!branch_7[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_7[0];
+						int64 k_17 = k_6[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 147, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_7[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 148, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_7[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 149, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 150, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_7[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 151, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_7[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 152, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_7[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_7[0] = turn_18;
+							k_6[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_32(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_7, int64* turn_7, int64* k_6, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (!branch_7[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_7[0] == 0) {
+								__syncthreads();
+								if (!(k_6[0] < 5 && y.p[check_index(0, y.len, 153, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 154, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_7[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 155, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_6[0] < 5 && x.p[check_index(0, x.len, 156, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 157, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_7[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 158, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_6[0] = (uint64)k_6[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_33(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_7, int64* turn_7, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (branch_6[0]) {
+				if (!branch_7[0]) {
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					if (turn_7[0] == 0) {
+						y.p[check_index(0, y.len, 159, fault)] = y.p[check_index(0, y.len, 160, fault)] + 5ull * x.p[check_index(0, x.len, 161, fault)];
+					} else {
+						x.p[check_index(0, x.len, 162, fault)] = x.p[check_index(0, x.len, 163, fault)] + 5ull * y.p[check_index(0, y.len, 164, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_34(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2,
+	bool* branch_6, bool* branch_8, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+				Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						x.p[check_index(0, x.len, 165, fault)] = (uint64)x.p[check_index(0, x.len, 166, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						y.p[check_index(0, y.len, 167, fault)] = (uint64)y.p[check_index(0, y.len, 168, fault)] + 3;
+						turn_18 = 0;
+					}
+				}
+				branch_8[0] = turn_18 == 0;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_35(bool* branch, bool* branch_2, bool* branch_6, bool* branch_8, int64* turn_8, int64* k_7)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (branch_8[0]) {
+					k_7[0] = 0;
+					turn_8[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_36(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_8, int64* turn_8, int64* k_7, unsigned* meet_8, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (branch_8[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_8[0];
+						int64 k_17 = k_7[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 169, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_8[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 170, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_8[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 171, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 172, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_8[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 173, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_8[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 174, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_8[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_8[0] = turn_18;
+							k_7[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_37(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_8, int64* turn_8, int64* k_7, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (branch_8[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_8[0] == 0) {
+								__syncthreads();
+								if (!(k_7[0] < 5 && y.p[check_index(0, y.len, 175, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 176, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_8[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 177, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_7[0] < 5 && x.p[check_index(0, x.len, 178, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 179, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_8[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 180, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_7[0] = (uint64)k_7[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_38(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_8, int64* turn_8, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (branch_8[0]) {
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					if (turn_8[0] == 0) {
+						y.p[check_index(0, y.len, 181, fault)] = y.p[check_index(0, y.len, 182, fault)] + 5ull * x.p[check_index(0, x.len, 183, fault)];
+					} else {
+						x.p[check_index(0, x.len, 184, fault)] = x.p[check_index(0, x.len, 185, fault)] + 5ull * y.p[check_index(0, y.len, 186, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_39(bool* branch, bool* branch_2, bool* branch_6, bool* branch_8, int64* turn_9, int64* k_8)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (!branch_8[0]) {
+					k_8[0] = 0;
+					turn_9[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_40(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_8, int64* turn_9, int64* k_8, unsigned* meet_9, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (!branch_8[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_9[0];
+						int64 k_17 = k_8[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 187, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_9[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 188, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_9[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 189, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 190, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_9[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 191, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_9[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 192, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_9[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_9[0] = turn_18;
+							k_8[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_41(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_8, int64* turn_9, int64* k_8, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (!branch_8[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_9[0] == 0) {
+								__syncthreads();
+								if (!(k_8[0] < 5 && x.p[check_index(0, x.len, 193, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 194, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_9[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 195, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_8[0] < 5 && y.p[check_index(0, y.len, 196, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 197, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_9[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 198, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_8[0] = (uint64)k_8[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_42(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_2, bool* branch_6,
+	bool* branch_8, int64* turn_9, gompss_fault* fault)
+{
+	if (branch[0]) {
+		if (!branch_2[0]) {
+			if (!branch_6[0]) {
+				if (!branch_8[0]) {
+					Slice<int64> x = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> y = Slice<int64>{b, b_len, b_cap};
+					if (turn_9[0] == 0) {
+						x.p[check_index(0, x.len, 199, fault)] = x.p[check_index(0, x.len, 200, fault)] + 5ull * y.p[check_index(0, y.len, 201, fault)];
+					} else {
+						y.p[check_index(0, y.len, 202, fault)] = y.p[check_index(0, y.len, 203, fault)] + 5ull * x.p[check_index(0, x.len, 204, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_43(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, int64* q_2, bool* branch_9,
+	gompss_fault* fault)
+{
+	if (!branch[0]) {
 		Slice<int64> x = Slice<int64>{b, b_len, b_cap};
 		Slice<int64> y = Slice<int64>{a, a_len, a_cap};
-		int64 turn_2 = 0;
-		for (int k = 0, k_end = 1 + n % 2; k < k_end; k++) {
-			if (turn_2 == 0) {
-				x.p[check_index(0, x.len, 85, fault)] = (uint64)x.p[check_index(0, x.len, 86, fault)] + 1;
-				turn_2 = 1;
+		int64 p = 3;
+		q_2[0] = 5;
+		int64* at = &p;
+		int64 turn_18 = 0;
+		for (int k_17 = 0; k_17 < 3; k_17++) {
+			if (turn_18 == 0) {
+				x.p[check_index(0, x.len, 205, fault)] = (uint64)x.p[check_index(0, x.len, 206, fault)] + *check_pointer(at, 207, fault);
+				y.p[check_index(y.len - 1, y.len, 208, fault)] = (uint64)y.p[check_index(y.len - 1, y.len, 209, fault)] - p;
+				turn_18 = 1;
+				int64 value = q_2[0];
+				int64 value_2 = p;
+				p = value;
+				q_2[0] = value_2;
 			} else {
-				y.p[check_index(0, y.len, 87, fault)] = (uint64)y.p[check_index(0, y.len, 88, fault)] + 1;
-				turn_2 = 0;
+				y.p[check_index(0, y.len, 210, fault)] = (uint64)y.p[check_index(0, y.len, 211, fault)] + *check_pointer(at, 212, fault);
+				x.p[check_index(x.len - 1, x.len, 213, fault)] = (uint64)x.p[check_index(x.len - 1, x.len, 214, fault)] - p;
+				turn_18 = 0;
+				int64 value = q_2[0];
+				int64 value_2 = p;
+				p = value;
+				q_2[0] = value_2;
 			}
 		}
-		if (turn_2 == 0) {
-			int64 turn_3 = 0;
-			for (int k = 0, k_end = 1 + n % 3; k < k_end; k++) {
-				if (turn_3 == 0) {
-					y.p[check_index(0, y.len, 89, fault)] = (uint64)y.p[check_index(0, y.len, 90, fault)] + 3;
-					turn_3 = 1;
+		branch_9[0] = turn_18 == 0;
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_44(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, int64* q_2,
+	bool* branch_9, bool* branch_10, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+			x.p[check_index(0, x.len, 215, fault)] ^= q_2[0];
+			Slice<int64> x_2 = Slice<int64>{b, b_len, b_cap};
+			Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+			int64 turn_18 = 0;
+			for (int k_17 = 0, k_17_end = 1 + n % 2; k_17 < k_17_end; k_17++) {
+				if (turn_18 == 0) {
+					x_2.p[check_index(0, x_2.len, 216, fault)] = (uint64)x_2.p[check_index(0, x_2.len, 217, fault)] + 1;
+					turn_18 = 1;
 				} else {
-					x.p[check_index(0, x.len, 91, fault)] = (uint64)x.p[check_index(0, x.len, 92, fault)] + 3;
-					turn_3 = 0;
+					y.p[check_index(0, y.len, 218, fault)] = (uint64)y.p[check_index(0, y.len, 219, fault)] + 1;
+					turn_18 = 0;
 				}
 			}
-			if (turn_3 == 0) {
-				while (x.p[check_index(0, x.len, 93, fault)] % 7 != 0) {
-					x.p[check_index(0, x.len, 94, fault)] = (uint64)x.p[check_index(0, x.len, 95, fault)] + 2;
-					y.p[check_index(0, y.len, 96, fault)] = (uint64)y.p[check_index(0, y.len, 97, fault)] - 1;
-					if (y.p[check_index(0, y.len, 98, fault)] % 11 == 0) {
-						break;
+			branch_10[0] = turn_18 == 0;
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_45(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9,
+	bool* branch_10, bool* branch_11, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+				Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						y.p[check_index(0, y.len, 220, fault)] = (uint64)y.p[check_index(0, y.len, 221, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						x.p[check_index(0, x.len, 222, fault)] = (uint64)x.p[check_index(0, x.len, 223, fault)] + 3;
+						turn_18 = 0;
 					}
 				}
-				x.p[check_index(0, x.len, 99, fault)] = x.p[check_index(0, x.len, 100, fault)] + 5ull * y.p[check_index(0, y.len, 101, fault)];
-			} else {
-				while (y.p[check_index(0, y.len, 102, fault)] % 7 != 0) {
-					y.p[check_index(0, y.len, 103, fault)] = (uint64)y.p[check_index(0, y.len, 104, fault)] + 2;
-					x.p[check_index(0, x.len, 105, fault)] = (uint64)x.p[check_index(0, x.len, 106, fault)] - 1;
-					if (x.p[check_index(0, x.len, 107, fault)] % 11 == 0) {
-						break;
-					}
-				}
-				y.p[check_index(0, y.len, 108, fault)] = y.p[check_index(0, y.len, 109, fault)] + 5ull * x.p[check_index(0, x.len, 110, fault)];
+				branch_11[0] = turn_18 == 0;
 			}
-		} else {
-			int64 turn_3 = 0;
-			for (int k = 0, k_end = 1 + n % 3; k < k_end; k++) {
-				if (turn_3 == 0) {
-					x.p[check_index(0, x.len, 111, fault)] = (uint64)x.p[check_index(0, x.len, 112, fault)] + 3;
-					turn_3 = 1;
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_46(bool* branch, bool* branch_9, bool* branch_10, bool* branch_11, int64* turn_10, int64* k_9)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (branch_11[0]) {
+					k_9[0] = 0;
+					turn_10[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_47(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_11, int64* turn_10, int64* k_9, unsigned* meet_10, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (branch_11[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_10[0];
+						int64 k_17 = k_9[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 224, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_10[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 225, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_10[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 226, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 227, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_10[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 228, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_10[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 229, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_10[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_10[0] = turn_18;
+							k_9[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_48(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_11, int64* turn_10, int64* k_9, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (branch_11[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_10[0] == 0) {
+								__syncthreads();
+								if (!(k_9[0] < 5 && x.p[check_index(0, x.len, 230, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 231, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_10[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 232, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_9[0] < 5 && y.p[check_index(0, y.len, 233, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 234, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_10[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 235, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_9[0] = (uint64)k_9[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_49(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_11, int64* turn_10, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (branch_11[0]) {
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					if (turn_10[0] == 0) {
+						x.p[check_index(0, x.len, 236, fault)] = x.p[check_index(0, x.len, 237, fault)] + 5ull * y.p[check_index(0, y.len, 238, fault)];
+					} else {
+						y.p[check_index(0, y.len, 239, fault)] = y.p[check_index(0, y.len, 240, fault)] + 5ull * x.p[check_index(0, x.len, 241, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_50(bool* branch, bool* branch_9, bool* branch_10, bool* branch_11, int64* turn_11, int64* k_10)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (!branch_11[0]) {
+					k_10[0] = 0;
+					turn_11[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_51(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_11, int64* turn_11, int64* k_10, unsigned* meet_11, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (!branch_11[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_11[0];
+						int64 k_17 = k_10[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 242, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_11[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 243, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_11[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 244, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 245, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_11[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 246, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_11[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 247, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_11[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_11[0] = turn_18;
+							k_10[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_52(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_11, int64* turn_11, int64* k_10, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (!branch_11[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_11[0] == 0) {
+								__syncthreads();
+								if (!(k_10[0] < 5 && y.p[check_index(0, y.len, 248, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 249, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_11[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 250, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_10[0] < 5 && x.p[check_index(0, x.len, 251, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 252, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_11[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 253, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_10[0] = (uint64)k_10[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_53(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_11, int64* turn_11, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (branch_10[0]) {
+				if (!branch_11[0]) {
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					if (turn_11[0] == 0) {
+						y.p[check_index(0, y.len, 254, fault)] = y.p[check_index(0, y.len, 255, fault)] + 5ull * x.p[check_index(0, x.len, 256, fault)];
+					} else {
+						x.p[check_index(0, x.len, 257, fault)] = x.p[check_index(0, x.len, 258, fault)] + 5ull * y.p[check_index(0, y.len, 259, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_54(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9,
+	bool* branch_10, bool* branch_12, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+				Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						x.p[check_index(0, x.len, 260, fault)] = (uint64)x.p[check_index(0, x.len, 261, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						y.p[check_index(0, y.len, 262, fault)] = (uint64)y.p[check_index(0, y.len, 263, fault)] + 3;
+						turn_18 = 0;
+					}
+				}
+				branch_12[0] = turn_18 == 0;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_55(bool* branch, bool* branch_9, bool* branch_10, bool* branch_12, int64* turn_12, int64* k_11)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (branch_12[0]) {
+					k_11[0] = 0;
+					turn_12[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_56(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_12, int64* turn_12, int64* k_11, unsigned* meet_12, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (branch_12[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_12[0];
+						int64 k_17 = k_11[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 264, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_12[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 265, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_12[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 266, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 267, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_12[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 268, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_12[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 269, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_12[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_12[0] = turn_18;
+							k_11[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_57(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_12, int64* turn_12, int64* k_11, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (branch_12[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_12[0] == 0) {
+								__syncthreads();
+								if (!(k_11[0] < 5 && y.p[check_index(0, y.len, 270, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 271, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_12[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 272, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_11[0] < 5 && x.p[check_index(0, x.len, 273, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 274, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_12[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 275, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_11[0] = (uint64)k_11[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_58(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_12, int64* turn_12, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (branch_12[0]) {
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					if (turn_12[0] == 0) {
+						y.p[check_index(0, y.len, 276, fault)] = y.p[check_index(0, y.len, 277, fault)] + 5ull * x.p[check_index(0, x.len, 278, fault)];
+					} else {
+						x.p[check_index(0, x.len, 279, fault)] = x.p[check_index(0, x.len, 280, fault)] + 5ull * y.p[check_index(0, y.len, 281, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_59(bool* branch, bool* branch_9, bool* branch_10, bool* branch_12, int64* turn_13, int64* k_12)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (!branch_12[0]) {
+					k_12[0] = 0;
+					turn_13[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_60(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_12, int64* turn_13, int64* k_12, unsigned* meet_13, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (!branch_12[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_13[0];
+						int64 k_17 = k_12[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 282, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_13[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 283, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_13[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 284, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 285, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_13[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 286, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_13[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 287, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_13[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_13[0] = turn_18;
+							k_12[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_61(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_12, int64* turn_13, int64* k_12, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (!branch_12[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_13[0] == 0) {
+								__syncthreads();
+								if (!(k_12[0] < 5 && x.p[check_index(0, x.len, 288, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 289, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_13[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 290, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_12[0] < 5 && y.p[check_index(0, y.len, 291, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 292, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_13[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 293, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_12[0] = (uint64)k_12[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_62(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_10,
+	bool* branch_12, int64* turn_13, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (branch_9[0]) {
+			if (!branch_10[0]) {
+				if (!branch_12[0]) {
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					if (turn_13[0] == 0) {
+						x.p[check_index(0, x.len, 294, fault)] = x.p[check_index(0, x.len, 295, fault)] + 5ull * y.p[check_index(0, y.len, 296, fault)];
+					} else {
+						y.p[check_index(0, y.len, 297, fault)] = y.p[check_index(0, y.len, 298, fault)] + 5ull * x.p[check_index(0, x.len, 299, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_63(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, int64* q_2,
+	bool* branch_9, bool* branch_13, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+			y.p[check_index(0, y.len, 300, fault)] ^= q_2[0];
+			Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+			Slice<int64> y_2 = Slice<int64>{a, a_len, a_cap};
+			int64 turn_18 = 0;
+			for (int k_17 = 0, k_17_end = 1 + n % 2; k_17 < k_17_end; k_17++) {
+				if (turn_18 == 0) {
+					x.p[check_index(0, x.len, 301, fault)] = (uint64)x.p[check_index(0, x.len, 302, fault)] + 1;
+					turn_18 = 1;
 				} else {
-					y.p[check_index(0, y.len, 113, fault)] = (uint64)y.p[check_index(0, y.len, 114, fault)] + 3;
-					turn_3 = 0;
+					y_2.p[check_index(0, y_2.len, 303, fault)] = (uint64)y_2.p[check_index(0, y_2.len, 304, fault)] + 1;
+					turn_18 = 0;
 				}
 			}
-			if (turn_3 == 0) {
-				while (y.p[check_index(0, y.len, 115, fault)] % 7 != 0) {
-					y.p[check_index(0, y.len, 116, fault)] = (uint64)y.p[check_index(0, y.len, 117, fault)] + 2;
-					x.p[check_index(0, x.len, 118, fault)] = (uint64)x.p[check_index(0, x.len, 119, fault)] - 1;
-					if (x.p[check_index(0, x.len, 120, fault)] % 11 == 0) {
-						break;
+			branch_13[0] = turn_18 == 0;
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_64(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9,
+	bool* branch_13, bool* branch_14, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+				Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						y.p[check_index(0, y.len, 305, fault)] = (uint64)y.p[check_index(0, y.len, 306, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						x.p[check_index(0, x.len, 307, fault)] = (uint64)x.p[check_index(0, x.len, 308, fault)] + 3;
+						turn_18 = 0;
 					}
 				}
-				y.p[check_index(0, y.len, 121, fault)] = y.p[check_index(0, y.len, 122, fault)] + 5ull * x.p[check_index(0, x.len, 123, fault)];
-			} else {
-				while (x.p[check_index(0, x.len, 124, fault)] % 7 != 0) {
-					x.p[check_index(0, x.len, 125, fault)] = (uint64)x.p[check_index(0, x.len, 126, fault)] + 2;
-					y.p[check_index(0, y.len, 127, fault)] = (uint64)y.p[check_index(0, y.len, 128, fault)] - 1;
-					if (y.p[check_index(0, y.len, 129, fault)] % 11 == 0) {
-						break;
+				branch_14[0] = turn_18 == 0;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_65(bool* branch, bool* branch_9, bool* branch_13, bool* branch_14, int64* turn_14, int64* k_13)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (branch_14[0]) {
+					k_13[0] = 0;
+					turn_14[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_66(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_14, int64* turn_14, int64* k_13, unsigned* meet_14, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (branch_14[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_14[0];
+						int64 k_17 = k_13[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 309, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_14[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 310, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_14[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 311, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 312, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_14[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 313, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_14[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 314, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_14[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_14[0] = turn_18;
+							k_13[0] = k_17;
+						}
 					}
 				}
-				x.p[check_index(0, x.len, 130, fault)] = x.p[check_index(0, x.len, 131, fault)] + 5ull * y.p[check_index(0, y.len, 132, fault)];
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_67(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_14, int64* turn_14, int64* k_13, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (branch_14[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_14[0] == 0) {
+								__syncthreads();
+								if (!(k_13[0] < 5 && x.p[check_index(0, x.len, 315, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 316, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_14[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 317, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_13[0] < 5 && y.p[check_index(0, y.len, 318, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 319, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_14[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 320, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_13[0] = (uint64)k_13[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_68(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_14, int64* turn_14, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (branch_14[0]) {
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					if (turn_14[0] == 0) {
+						x.p[check_index(0, x.len, 321, fault)] = x.p[check_index(0, x.len, 322, fault)] + 5ull * y.p[check_index(0, y.len, 323, fault)];
+					} else {
+						y.p[check_index(0, y.len, 324, fault)] = y.p[check_index(0, y.len, 325, fault)] + 5ull * x.p[check_index(0, x.len, 326, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_69(bool* branch, bool* branch_9, bool* branch_13, bool* branch_14, int64* turn_15, int64* k_14)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (!branch_14[0]) {
+					k_14[0] = 0;
+					turn_15[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_70(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_14, int64* turn_15, int64* k_14, unsigned* meet_15, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (!branch_14[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_15[0];
+						int64 k_17 = k_14[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 327, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_15[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 328, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_15[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 329, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 330, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_15[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 331, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_15[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 332, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_15[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_15[0] = turn_18;
+							k_14[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_71(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_14, int64* turn_15, int64* k_14, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (!branch_14[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_15[0] == 0) {
+								__syncthreads();
+								if (!(k_14[0] < 5 && y.p[check_index(0, y.len, 333, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 334, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_15[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 335, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_14[0] < 5 && x.p[check_index(0, x.len, 336, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 337, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_15[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 338, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_14[0] = (uint64)k_14[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_72(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_14, int64* turn_15, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (branch_13[0]) {
+				if (!branch_14[0]) {
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					if (turn_15[0] == 0) {
+						y.p[check_index(0, y.len, 339, fault)] = y.p[check_index(0, y.len, 340, fault)] + 5ull * x.p[check_index(0, x.len, 341, fault)];
+					} else {
+						x.p[check_index(0, x.len, 342, fault)] = x.p[check_index(0, x.len, 343, fault)] + 5ull * y.p[check_index(0, y.len, 344, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_73(int n, int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9,
+	bool* branch_13, bool* branch_15, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+				Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+				int64 turn_18 = 0;
+				for (int k_17 = 0, k_17_end = 1 + n % 3; k_17 < k_17_end; k_17++) {
+					if (turn_18 == 0) {
+						x.p[check_index(0, x.len, 345, fault)] = (uint64)x.p[check_index(0, x.len, 346, fault)] + 3;
+						turn_18 = 1;
+					} else {
+						y.p[check_index(0, y.len, 347, fault)] = (uint64)y.p[check_index(0, y.len, 348, fault)] + 3;
+						turn_18 = 0;
+					}
+				}
+				branch_15[0] = turn_18 == 0;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_74(bool* branch, bool* branch_9, bool* branch_13, bool* branch_15, int64* turn_16, int64* k_15)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (branch_15[0]) {
+					k_15[0] = 0;
+					turn_16[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_75(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_15, int64* turn_16, int64* k_15, unsigned* meet_16, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (branch_15[0]) {
+					if (max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						int64 turn_18 = turn_16[0];
+						int64 k_17 = k_15[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 349, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_16[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 350, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_16[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 351, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 352, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_16[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 353, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_16[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 354, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_16[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_16[0] = turn_18;
+							k_15[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_76(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_15, int64* turn_16, int64* k_15, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (branch_15[0]) {
+					if (!(max(max(max(b_len, 0), max(a_len, 0)), max(a_len, 0)) >= 2457)) {
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						while (true) {
+							if (turn_16[0] == 0) {
+								__syncthreads();
+								if (!(k_15[0] < 5 && y.p[check_index(0, y.len, 355, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 356, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_16[0] = 1;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 357, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_15[0] < 5 && x.p[check_index(0, x.len, 358, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 359, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_16[0] = 0;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 360, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_15[0] = (uint64)k_15[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_77(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_15, int64* turn_16, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (branch_15[0]) {
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					if (turn_16[0] == 0) {
+						y.p[check_index(0, y.len, 361, fault)] = y.p[check_index(0, y.len, 362, fault)] + 5ull * x.p[check_index(0, x.len, 363, fault)];
+					} else {
+						x.p[check_index(0, x.len, 364, fault)] = x.p[check_index(0, x.len, 365, fault)] + 5ull * y.p[check_index(0, y.len, 366, fault)];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_78(bool* branch, bool* branch_9, bool* branch_13, bool* branch_15, int64* turn_17, int64* k_16)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (!branch_15[0]) {
+					k_16[0] = 0;
+					turn_17[0] = 0;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_79(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_15, int64* turn_17, int64* k_16, unsigned* meet_17, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (!branch_15[0]) {
+					if (max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						int64 turn_18 = turn_17[0];
+						int64 k_17 = k_16[0];
+						for (; true; k_17 = (uint64)k_17 + 1) {
+							if (turn_18 == 0) {
+								if (!(k_17 < 5 && x.p[check_index(0, x.len, 367, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_17[0], fault))
+									return;
+								{
+									if (y.len <= x.len) {
+										int end = y.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+												int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+												y.p[i] = value;
+												y.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+													y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < y.len; i += gridDim.x * blockDim.x) {
+											y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 368, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 1;
+								if (gompss_leave_grid(&meet_17[0], fault))
+									return;
+								if (x.p[check_index(0, x.len, 369, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								if (!(k_17 < 5 && y.p[check_index(0, y.len, 370, fault)] % 7 != 0)) {
+									break;
+								}
+								if (gompss_leave_grid(&meet_17[0], fault))
+									return;
+								{
+									if (x.len <= y.len) {
+										int end = x.len;
+										for (int base = blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+											if (base + blockDim.x * 2 <= end) {
+												int i = base + threadIdx.x;
+												int i_2 = base + (blockDim.x + threadIdx.x);
+												int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+												int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+												x.p[i] = value;
+												x.p[i_2] = value_2;
+											} else {
+												for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+													x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+												}
+											}
+										}
+									} else {
+										for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x.len; i += gridDim.x * blockDim.x) {
+											x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 371, fault)] & 3);
+										}
+									}
+								}
+								turn_18 = 0;
+								if (gompss_leave_grid(&meet_17[0], fault))
+									return;
+								if (y.p[check_index(0, y.len, 372, fault)] % 11 == 0) {
+									break;
+								}
+							}
+						}
+						if (gompss_leave_grid(&meet_17[0], fault))
+							return;
+						if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+							turn_17[0] = turn_18;
+							k_16[0] = k_17;
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+ManyExchanges_80(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_15, int64* turn_17, int64* k_16, gompss_fault* fault)
+{
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (!branch_15[0]) {
+					if (!(max(max(max(a_len, 0), max(b_len, 0)), max(b_len, 0)) >= 2457)) {
+						Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+						Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+						while (true) {
+							if (turn_17[0] == 0) {
+								__syncthreads();
+								if (!(k_16[0] < 5 && x.p[check_index(0, x.len, 373, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (y.len <= x.len) {
+									int end = y.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)y.p[i] + (x.p[i] & 3);
+											int64 value_2 = (uint64)y.p[i_2] + (x.p[i_2] & 3);
+											y.p[i] = value;
+											y.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < y.len; i += blockDim.x) {
+												y.p[i] = (uint64)y.p[i] + (x.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < y.len; i += blockDim.x) {
+										y.p[i] = (uint64)y.p[i] + (x.p[check_index(i, x.len, 374, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_17[0] = 1;
+								}
+								__syncthreads();
+								if (x.p[check_index(0, x.len, 375, fault)] % 11 == 0) {
+									break;
+								}
+							} else {
+								__syncthreads();
+								if (!(k_16[0] < 5 && y.p[check_index(0, y.len, 376, fault)] % 7 != 0)) {
+									break;
+								}
+								__syncthreads();
+								if (x.len <= y.len) {
+									int end = x.len;
+									for (int base = 0; base < end; base += blockDim.x * 2) {
+										if (base + blockDim.x * 2 <= end) {
+											int i = base + threadIdx.x;
+											int i_2 = base + (blockDim.x + threadIdx.x);
+											int64 value = (uint64)x.p[i] + (y.p[i] & 3);
+											int64 value_2 = (uint64)x.p[i_2] + (y.p[i_2] & 3);
+											x.p[i] = value;
+											x.p[i_2] = value_2;
+										} else {
+											for (int i = base + threadIdx.x; i < x.len; i += blockDim.x) {
+												x.p[i] = (uint64)x.p[i] + (y.p[i] & 3);
+											}
+										}
+									}
+								} else {
+									for (int i = threadIdx.x; i < x.len; i += blockDim.x) {
+										x.p[i] = (uint64)x.p[i] + (y.p[check_index(i, y.len, 377, fault)] & 3);
+									}
+								}
+								if (threadIdx.x == 0) {
+									turn_17[0] = 0;
+								}
+								__syncthreads();
+								if (y.p[check_index(0, y.len, 378, fault)] % 11 == 0) {
+									break;
+								}
+							}
+							if (threadIdx.x == 0) {
+								k_16[0] = (uint64)k_16[0] + 1;
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+ManyExchanges_81(int64* a, int a_len, int a_cap, int64* b, int b_len, int b_cap, bool* branch, bool* branch_9, bool* branch_13,
+	bool* branch_15, int64* turn_17, gompss_fault* fault)
+{
+	if (!branch[0]) {
+		if (!branch_9[0]) {
+			if (!branch_13[0]) {
+				if (!branch_15[0]) {
+					Slice<int64> x = Slice<int64>{b, b_len, b_cap};
+					Slice<int64> y = Slice<int64>{a, a_len, a_cap};
+					if (turn_17[0] == 0) {
+						x.p[check_index(0, x.len, 379, fault)] = x.p[check_index(0, x.len, 380, fault)] + 5ull * y.p[check_index(0, y.len, 381, fault)];
+					} else {
+						y.p[check_index(0, y.len, 382, fault)] = y.p[check_index(0, y.len, 383, fault)] + 5ull * x.p[check_index(0, x.len, 384, fault)];
+					}
+				}
 			}
 		}
 	}

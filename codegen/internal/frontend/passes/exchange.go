@@ -49,7 +49,12 @@ func (u separator) list(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
 	for _, v := range own.List() {
 		mine.Add(v)
 	}
-	for i, s := range list {
+	for i := 0; i < len(list); i++ {
+		s := list[i]
+		if b, ok := s.(*ir.Block); ok && u.exchangesIn(b, mine) { // as one around a loop and its counter
+			list = slices.Concat(list[:i], b.Body, list[i+1:])
+			s = list[i]
+		}
 		if d, ok := s.(*ir.Decl); ok {
 			mine.Add(d.Var)
 		}
@@ -72,6 +77,24 @@ func (u separator) list(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
 		list[i] = u.inside(s, unused)
 	}
 	return list
+}
+
+// exchangesIn reports whether b is no more than a scope, and a loop directly in it exchanges
+// variables of its own or of own.
+func (u separator) exchangesIn(b *ir.Block, own *ir.VarSet) bool {
+	if b.Label != nil {
+		return false
+	}
+	mine := &ir.VarSet{}
+	for _, v := range own.List() {
+		mine.Add(v)
+	}
+	return slices.ContainsFunc(b.Body, func(s ir.Stmt) bool {
+		if d, ok := s.(*ir.Decl); ok {
+			mine.Add(d.Var)
+		}
+		return u.exchangeOf(s, mine) != nil
+	})
 }
 
 // inside copies loops in the lists of s. What follows s uses none of own.
@@ -117,43 +140,49 @@ func (u separator) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
 		head = []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: s.Var, Lo: s.Lo, Hi: s.Hi, Step: s.Step, Rel: s.Rel, At: s.At}}
 	case *ir.While:
 		x.body = s.Body
-		head = append(append([]ir.Stmt{&ir.If{Cond: s.Cond, At: s.At}}, s.Pre...), s.Post...)
+		head = s.Post // copies of the body test the condition, where it uses what is exchanged
 	default:
 		return nil
 	}
-	x.find()
-	if len(x.from) == 0 {
+	if !x.find(own, ir.Used(head)) {
 		return nil
-	}
-	rest := append(slices.Clone(x.body[:x.first]), x.body[x.behind:]...)
-	changed, used := ir.Assigned(rest), ir.Used(head)
-	temporary, usedBehind := ir.Declared(x.body[x.first:x.behind]), ir.Used(x.body[x.behind:])
-	for _, v := range temporary.List() {
-		if usedBehind.Has(v) {
-			return nil
-		}
-	}
-	for v := range x.from {
-		if !own.Has(v) || changed.Has(v) || u.taken.Has(v) || used.Has(v) {
-			return nil
-		}
 	}
 	return x
 }
 
-// find finds the first moves that exchange variables, as many in a row as do.
-func (x *exchange) find() {
+// find finds the first moves that exchange variables in own, as many in a row as do. What is in the
+// head of the loop is none of them.
+func (x *exchange) find(own, head *ir.VarSet) bool {
 	for first := 0; first < len(x.body); first++ {
 		behind := first
 		for behind < len(x.body) && movesVariable(x.body[behind]) {
 			behind++
 		}
 		for ; behind > first; behind-- {
-			if x.first, x.behind = first, behind; x.permutes() {
-				return
+			if x.first, x.behind = first, behind; x.permutes() && x.alone(own, head) {
+				return true
 			}
 		}
 	}
+	return false
+}
+
+// alone reports whether nothing but the moves changes what they exchange, in a way that copies of
+// the loop can follow.
+func (x *exchange) alone(own, head *ir.VarSet) bool {
+	changed := ir.Assigned(append(slices.Clone(x.body[:x.first]), x.body[x.behind:]...))
+	usedBehind := ir.Used(x.body[x.behind:])
+	for _, v := range ir.Declared(x.body[x.first:x.behind]).List() {
+		if usedBehind.Has(v) {
+			return false
+		}
+	}
+	for v := range x.from {
+		if !own.Has(v) || changed.Has(v) || x.u.taken.Has(v) || head.Has(v) {
+			return false
+		}
+	}
+	return true
 }
 
 // movesVariable reports whether s gives a variable the value of another.
@@ -263,9 +292,10 @@ func (x *exchange) loop() []ir.Stmt {
 	x.turn = &ir.Var{Name: "turn", Type: ir.IntType, Space: ir.Local, ID: x.u.Kernel.NumVars, At: at}
 	x.u.Kernel.NumVars++
 	moved := x.body[x.first].Pos()
+	test := x.test()
 	body := x.choose(at, func(state int) []ir.Stmt {
 		next := (state + 1) % len(x.states)
-		out := build.WithVars(x.states[state]).CopyStmts(x.body[:x.first])
+		out := build.WithVars(x.states[state]).CopyStmts(append(slices.Clone(test), x.body[:x.first]...))
 		out = append(out, build.Assign(build.Ref(x.turn, moved), build.Int(int64(next), moved), moved))
 		return append(out, build.WithVars(x.states[next]).CopyStmts(x.body[x.behind:])...)
 	})
@@ -276,9 +306,28 @@ func (x *exchange) loop() []ir.Stmt {
 		c.Body, loop = body, &c
 	case *ir.While:
 		c := *s
-		c.Body, loop = body, &c
+		if c.Body = body; len(test) > 0 {
+			c.Pre, c.Cond = nil, build.Bool(true, s.At)
+		}
+		loop = &c
 	}
 	return []ir.Stmt{build.Decl(x.turn, build.Int(0, at), at), loop}
+}
+
+// test returns the test of the condition of a loop, nil where that uses nothing that is exchanged.
+func (x *exchange) test() []ir.Stmt {
+	w, ok := x.s.(*ir.While)
+	if !ok {
+		return nil
+	}
+	if w.Label == nil {
+		w.Label = &ir.Label{}
+	}
+	out := append(slices.Clone(w.Pre), &ir.If{Cond: build.Not(w.Cond, w.At), Then: []ir.Stmt{&ir.Break{Label: w.Label, At: w.At}}, At: w.At})
+	if !x.usedIn(out) {
+		return nil
+	}
+	return out
 }
 
 // choose returns a branch to the copy of each state.
