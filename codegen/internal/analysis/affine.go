@@ -1,7 +1,7 @@
-// Package analysis finds what is true of a kernel in loop IR: affine forms and ranges of indices,
-// effects of statements, dependences between the iterations of loops, accesses of memory, and the
-// phases of scans and reductions. Everything is pure: a kernel is looked at and stays as it is, but
-// for ProveBounds and CountLoops, which mark what they prove.
+// Package analysis computes properties of a kernel in loop IR: affine forms and ranges of indices,
+// effects of statements, dependences between the iterations of loops, memory references, and the
+// phases of scans and reductions. The functions are pure and do not change the kernel, except
+// ProveBounds and CountLoops, which mark in the IR what they prove.
 package analysis
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// An AtomKind says what of a variable an Atom stands for.
+// An AtomKind selects the property of a variable that an Atom represents.
 type AtomKind uint8
 
 // The kinds of atoms.
@@ -26,31 +26,31 @@ const (
 	SetOf                   // 1 where the pointer variable is not nil, else 0
 )
 
-// An Atom is an integer that a form leaves symbolic.
+// An Atom is an integer that forms treat as a symbol.
 type Atom struct {
 	Var *ir.Var
 	Of  AtomKind
 }
 
-// A Term is Coef times the product of Atoms, which are sorted; no atoms is the constant term.
+// A Term is Coef times the product of Atoms, which are sorted. A term without atoms is a constant.
 type Term struct {
 	Coef  int64
 	Atoms []Atom
 }
 
-// An Affine is a sum of Terms over the mathematical integers: affine in each loop variable, with
-// coefficients that may be products of parameters (i*n + j is affine in i with the coefficient n).
-// Terms are sorted and have distinct atoms and coefficients that are not zero, so equal forms are
-// equal term by term. The zero Affine is 0.
+// An Affine is a sum of Terms over the mathematical integers. It is affine in each loop variable,
+// with coefficients that may be products of parameters: i*n + j is affine in i with coefficient n.
+// Terms are sorted, with distinct atoms and non-zero coefficients, so equal forms have equal lists
+// of terms. The zero Affine is 0.
 //
-// Forms that leave 64 bits, or grow past MaxTerms, are unknown: Known reports false, and stays
-// false in all that is computed from them.
+// A form with a coefficient that overflows 64 bits, or with more than MaxTerms terms, is unknown:
+// Known returns false for it and for every form computed from it.
 type Affine struct {
 	Terms   []Term
 	Unknown bool
 }
 
-// MaxTerms is the largest number of terms of a form; larger ones are unknown.
+// MaxTerms is the maximum number of terms of a form; a longer form is unknown.
 const MaxTerms = 64
 
 // ConstAffine returns the form c.
@@ -67,10 +67,10 @@ func VarAffine(v *ir.Var) Affine { return AtomAffine(Atom{Var: v}) }
 // AtomAffine returns the form a.
 func AtomAffine(a Atom) Affine { return Affine{Terms: []Term{{Coef: 1, Atoms: []Atom{a}}}} }
 
-// Known reports whether a stands for a form at all.
+// Known reports whether a is a form, and not the unknown form.
 func (a Affine) Known() bool { return !a.Unknown }
 
-// Const returns the value of a form without atoms.
+// Const returns the value of a form without atoms; ok is false for other forms.
 func (a Affine) Const() (int64, bool) {
 	switch {
 	case a.Unknown:
@@ -123,7 +123,7 @@ func (a Affine) Has(v *ir.Var) bool {
 	return slices.ContainsFunc(a.Terms, func(t Term) bool { return t.power(v) > 0 })
 }
 
-// Coef returns the coefficient of v, a form without v; ok is false where a is not affine in v.
+// Coef returns the coefficient of v, a form without v. ok is false if a is not affine in v.
 func (a Affine) Coef(v *ir.Var) (coef Affine, ok bool) {
 	if a.Unknown {
 		return Affine{Unknown: true}, false
@@ -142,7 +142,7 @@ func (a Affine) Coef(v *ir.Var) (coef Affine, ok bool) {
 	return normalise(terms), true
 }
 
-// Without returns a with every term that v occurs in left out: a at v = 0.
+// Without returns a without the terms that contain v: the value of a at v = 0.
 func (a Affine) Without(v *ir.Var) Affine {
 	if a.Unknown {
 		return a
@@ -150,7 +150,7 @@ func (a Affine) Without(v *ir.Var) Affine {
 	return Affine{Terms: slices.DeleteFunc(slices.Clone(a.Terms), func(t Term) bool { return t.power(v) > 0 })}
 }
 
-// Subst returns a with v replaced by the form by; unknown where a is not affine in v.
+// Subst returns a with v replaced by the form by. The result is unknown if a is not affine in v.
 func (a Affine) Subst(v *ir.Var, by Affine) Affine {
 	if !a.Has(v) {
 		return a
@@ -162,7 +162,7 @@ func (a Affine) Subst(v *ir.Var, by Affine) Affine {
 	return a.Without(v).Add(coef.Mul(by))
 }
 
-// Atoms returns the distinct atoms of a, sorted.
+// Atoms returns the distinct atoms of a, in sorted order.
 func (a Affine) Atoms() []Atom {
 	var all []Atom
 	for _, t := range a.Terms {
@@ -172,7 +172,7 @@ func (a Affine) Atoms() []Atom {
 	return slices.Compact(all)
 }
 
-// Expr returns a as an int expression at at.
+// Expr returns a as an int expression with source position at.
 func (a Affine) Expr(at ir.Pos) ir.Expr {
 	var sum ir.Expr
 	for _, t := range a.Terms {
@@ -286,13 +286,13 @@ func (t Term) power(v *ir.Var) int {
 	return n
 }
 
-// compareAtoms orders by ID, which is dense within one kernel, so that forms print alike in every
-// run.
+// compareAtoms orders atoms by the ID of their variable. IDs are dense within one kernel, so forms
+// print alike in every run.
 func compareAtoms(a, b Atom) int {
 	return cmp.Or(cmp.Compare(a.Var.ID, b.Var.ID), cmp.Compare(a.Of, b.Of))
 }
 
-// compareTerms puts products before single atoms and the constant last.
+// compareTerms orders products before single atoms, and puts the constant last.
 func compareTerms(a, b Term) int {
 	if c := cmp.Compare(len(b.Atoms), len(a.Atoms)); c != 0 {
 		return c

@@ -15,8 +15,8 @@ func ProveBounds(k *ir.Kernel) {
 	p.list(k.Body)
 }
 
-// NewProver returns a prover for what the statements of list, the body of a kernel, leave
-// unchanged.
+// NewProver returns a prover for list, the body of a kernel. It determines which variables list
+// never changes.
 func NewProver(list []ir.Stmt) Prover {
 	p := Prover{Changed: ir.Assigned(list), Taken: ir.AddressTaken(list), Defs: Definitions{}, lengths: map[*ir.Var]Affine{}}
 	changed := ir.Assigned(list)
@@ -27,27 +27,28 @@ func NewProver(list []ir.Stmt) Prover {
 	return p
 }
 
-// Prover walks the loop IR with the known facts about the variables in scope.
+// Prover walks loop IR and maintains the facts about the variables in scope.
 type Prover struct {
 	Changed, Taken *ir.VarSet
 	Defs           Definitions
-	lengths        map[*ir.Var]Affine // of slice variables made in the kernel
+	lengths        map[*ir.Var]Affine // of slice variables that the kernel declares
 	Ranges         []bounds           // of the loop variables in scope, innermost last
-	Facts          []Fact             // what the conditions around say
+	Facts          []Fact             // that follow from the enclosing conditions
 	First          FirstValues        // of variables that never change
 }
 
-// A Fact is that form is not negative, known from a comparison of x and y, or from one of several
-// bounds that a loop has.
+// A Fact is a form that is not negative. It follows from a comparison of X and Y, or from one of
+// several bounds of a loop.
 type Fact struct {
 	Form, X, Y Affine
 	Bound      bool
 }
 
-// Plain reports whether no arithmetic was done for the comparison, which might have wrapped.
+// Plain reports whether the comparison compares atoms or constants, and no results of arithmetic,
+// which might have wrapped.
 func (f Fact) Plain() bool { return IsAtom(f.X) && IsAtom(f.Y) }
 
-// bounds are those of one loop variable: lo <= v <= hi.
+// bounds are the bounds of one loop variable Var: Lo <= Var <= Hi.
 type bounds struct {
 	Var    *ir.Var
 	Lo, Hi Affine
@@ -74,8 +75,8 @@ func (p *Prover) stmt(s ir.Stmt) {
 	ir.Lists(s, p.list)
 }
 
-// Within visits the body of f with what its bounds say about its variable: of the greatest or the
-// least of several, each.
+// Within visits the body of f with the facts that follow from the bounds of f. If a bound is a
+// minimum or maximum, each of its arguments gives a fact.
 func (p *Prover) Within(f *ir.For, list func([]ir.Stmt)) {
 	ranges, facts := len(p.Ranges), len(p.Facts)
 	g := *f
@@ -88,7 +89,7 @@ func (p *Prover) Within(f *ir.For, list func([]ir.Stmt)) {
 			p.comparison(&ir.Binary{Op: f.Rel, X: build.Ref(f.Var, f.At), Y: e, T: ir.BoolType, At: f.At}, true)
 		}
 	}
-	p.Ranges = append(p.Ranges, p.BoundsOf(&g)) // no less than it goes through
+	p.Ranges = append(p.Ranges, p.BoundsOf(&g)) // the range may be wider than that of f
 	for k := range p.Facts[facts:] {
 		p.Facts[facts+k].Bound = true
 	}
@@ -96,7 +97,7 @@ func (p *Prover) Within(f *ir.For, list func([]ir.Stmt)) {
 	p.Ranges, p.Facts = p.Ranges[:ranges], p.Facts[:facts]
 }
 
-// oneOf returns the values that e is the least or the greatest of by fn; nil where it is not that.
+// oneOf returns the arguments of the call e of fn; nil if e is not such a call.
 func oneOf(e ir.Expr, fn ir.MathFn) []ir.Expr {
 	m, ok := e.(*ir.Math)
 	if !ok || m.Fn != fn {
@@ -113,7 +114,7 @@ func oneOf(e ir.Expr, fn ir.MathFn) []ir.Expr {
 	return out
 }
 
-// Branches visits both sides of an If with what its condition says about them.
+// Branches visits both branches of an If with the facts that follow from its condition.
 func (p *Prover) Branches(s *ir.If, list func([]ir.Stmt)) {
 	n := len(p.Facts)
 	p.assume(s.Cond, true)
@@ -124,7 +125,7 @@ func (p *Prover) Branches(s *ir.If, list func([]ir.Stmt)) {
 	p.Facts = p.Facts[:n]
 }
 
-// assume adds what follows from cond being holds.
+// assume adds the facts that follow if cond has the value holds.
 func (p *Prover) assume(cond ir.Expr, holds bool) {
 	switch c := cond.(type) {
 	case *ir.Unary:
@@ -140,7 +141,8 @@ func (p *Prover) assume(cond ir.Expr, holds bool) {
 	}
 }
 
-// comparison adds the facts of x op y, which is holds: x < y says y - x - 1 >= 0, and so on.
+// comparison adds the facts that follow if x op y has the value holds. For example, x < y implies y
+// - x - 1 >= 0.
 func (p *Prover) comparison(c *ir.Binary, holds bool) {
 	x, y := p.Defs.Form(c.X), p.Defs.Form(c.Y)
 	if !x.Known() || !y.Known() || !p.Fixed(x) || !p.Fixed(y) {
@@ -190,7 +192,7 @@ func IsAtom(a Affine) bool {
 	return len(a.Terms) == 1 && a.Terms[0].Coef == 1 && len(a.Terms[0].Atoms) == 1
 }
 
-// Define remembers the form of a variable that keeps its first value.
+// Define records the form of a variable that keeps its first value.
 func (p *Prover) Define(s *ir.Decl) {
 	if s.Init == nil || p.Changed.Has(s.Var) || p.Taken.Has(s.Var) {
 		return
@@ -206,11 +208,11 @@ func (p *Prover) Define(s *ir.Decl) {
 	}
 }
 
-// Between notes that lo <= v <= hi, for what follows.
+// Between records that lo <= v <= hi in the following code.
 func (p *Prover) Between(v *ir.Var, lo, hi Affine) { p.Ranges = append(p.Ranges, bounds{v, lo, hi}) }
 
-// Quotient returns a form that x / y is not above where x is at most a and not negative, and y at
-// least 1. Source: the multiples of y come out of the quotient as they are.
+// Quotient returns an upper bound of x / y, where 0 <= x <= a and y >= 1. Terms of a that are
+// multiples of y are divided exactly.
 func Quotient(a, y Affine) (Affine, bool) {
 	c, isConst := y.Const()
 	out, rest := Affine{}, int64(0)
@@ -241,7 +243,7 @@ func Quotient(a, y Affine) (Affine, bool) {
 	return out.AddConst(rest), true
 }
 
-// Fixed reports whether nothing changes what a form is made of.
+// Fixed reports whether the variables of a form never change.
 func (p *Prover) Fixed(a Affine) bool {
 	for _, x := range a.Atoms() {
 		if p.Changed.Has(x.Var) || p.Taken.Has(x.Var) {
@@ -283,17 +285,16 @@ func (p *Prover) Length(x ir.Expr) Affine {
 	return AtomAffine(Atom{Var: r.Var, Of: LenOf})
 }
 
-// BoundsOf returns the least and greatest value of the variable of f, unknown where they are not
-// affine.
+// BoundsOf returns the range of the variable of f; its ends are unknown if they are not affine.
 func (p *Prover) BoundsOf(f *ir.For) bounds {
 	lo, hi := p.bound(f.Lo), p.bound(f.Hi)
 	b := bounds{Var: f.Var, Lo: Affine{Unknown: true}, Hi: Affine{Unknown: true}}
 	step, ok := query.Int64(f.Step)
 	if !ok && p.First.Positive(f.Step) {
-		step, ok = 2, true // 1 or more
+		step, ok = 2, true // positive, but perhaps not 1
 	}
 	if !lo.Known() && p.First.NonNegative(f.Lo) {
-		lo = ConstAffine(0) // or more: the place in the grid has no form
+		lo = ConstAffine(0) // a lower bound: the position in the grid has no form
 	}
 	switch {
 	case !ok || !f.Var.Type.IsInteger():
@@ -311,9 +312,9 @@ func (p *Prover) BoundsOf(f *ir.For) bounds {
 	return b
 }
 
-// simplest returns a bound of a loop; of the greatest or least of several, each of which is one,
-// that which no loop around changes, if there is one, and is a variable or a length rather than a
-// sum.
+// simplest returns a bound of a loop. If e is a call of fn, each argument is a bound by itself;
+// simplest prefers an argument that no enclosing loop changes and that is a variable or a length
+// instead of a sum.
 func (p *Prover) simplest(e ir.Expr, fn ir.MathFn) ir.Expr {
 	cost := func(a Affine) int {
 		switch {
@@ -333,7 +334,7 @@ func (p *Prover) simplest(e ir.Expr, fn ir.MathFn) ir.Expr {
 	return best
 }
 
-// bound returns a bound of a loop, with the lengths of slices made in the kernel replaced by their
+// bound returns a bound of a loop as a form, with the lengths of local slices replaced by their
 // forms.
 func (p *Prover) bound(e ir.Expr) Affine {
 	a := p.ReplaceLengths(p.Defs.Form(e))
@@ -343,15 +344,15 @@ func (p *Prover) bound(e ir.Expr) Affine {
 	return Affine{Unknown: true}
 }
 
-// ReplaceLengths returns a with each length of a local slice replaced by the form that it was made
-// with.
+// ReplaceLengths returns a with the length of each local slice replaced by the form that the slice
+// was made with.
 func (p *Prover) ReplaceLengths(a Affine) Affine {
 	for _, x := range a.Atoms() {
 		n, ok := p.lengths[x.Var]
 		if !ok || x.Of != LenOf {
 			continue
 		}
-		// Give the length a variable to substitute: forms replace values alone.
+		// Subst replaces values only, so a fresh variable represents the length.
 		v := &ir.Var{Name: x.String(), Type: ir.IntType, ID: -1}
 		terms := make([]Term, len(a.Terms))
 		for i, t := range a.Terms {
@@ -372,7 +373,7 @@ func swapAtom(atoms []Atom, from, to Atom) []Atom {
 	return out
 }
 
-// expr looks at every index in e.
+// expr visits every index in e.
 func (p *Prover) expr(e ir.Expr) {
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		if ix, ok := x.(*ir.Index); ok && ix.Checked && p.inRange(ix) {
@@ -397,7 +398,8 @@ func (p *Prover) inRange(ix *ir.Index) bool {
 	return p.holds(i) && p.holds(n.AddConst(-1).Sub(i))
 }
 
-// holds reports whether a >= 0, by the ranges of the loops alone or with a plain condition around.
+// holds reports whether a >= 0, by the ranges of the loops alone or together with one plain
+// enclosing condition.
 func (p *Prover) holds(a Affine) bool {
 	if p.notNegative(a) {
 		return true
@@ -410,7 +412,7 @@ func (p *Prover) holds(a Affine) bool {
 	return false
 }
 
-// notNegative reports whether a >= 0 for all values of the loop variables in range.
+// notNegative reports whether a >= 0 for all values of the loop variables in their ranges.
 func (p *Prover) notNegative(a Affine) bool {
 	for k := len(p.Ranges) - 1; k >= 0; k-- {
 		b := p.Ranges[k]
@@ -442,7 +444,7 @@ func (p *Prover) notNegative(a Affine) bool {
 	return a.Known() && PositiveOver(a, p.notNegativeAtoms(a))
 }
 
-// notNegativeAtoms returns the variables in a whose first values, which they keep, are not
+// notNegativeAtoms returns the variables in a that keep their first value, if that value is not
 // negative.
 func (p *Prover) notNegativeAtoms(a Affine) map[Atom]bool {
 	var out map[Atom]bool
@@ -461,7 +463,7 @@ func (p *Prover) notNegativeAtoms(a Affine) map[Atom]bool {
 // of lengths.
 func positiveTerms(a Affine) bool { return PositiveOver(a, nil) }
 
-// PositiveOver is positiveTerms where also the atoms in positive are known not to be negative.
+// PositiveOver is positiveTerms for a form in which the atoms in positive are not negative either.
 func PositiveOver(a Affine, positive map[Atom]bool) bool {
 	for _, t := range a.Terms {
 		if t.Coef < 0 {

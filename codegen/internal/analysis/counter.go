@@ -7,11 +7,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A counterFinder recognises general loops of the code of a collector that count.
+// A counterFinder recognises general loops of a Collector's code that count.
 type counterFinder struct{ of *Collector }
 
-// counted goes into a general loop whose variable, declared right before it, only its end changes,
-// in one direction: for d := 1; d < n; d *= 2. It returns false for others.
+// counted visits a general loop with a variable that is declared directly before the loop and that
+// only the end of the loop changes, in one direction: for d := 1; d < n; d *= 2. It returns false
+// for other loops.
 func (cf counterFinder) counted(before ir.Stmt, w *ir.While) bool {
 	d, ok := before.(*ir.Decl)
 	if !ok || d.Init == nil || !d.Var.Type.IsInteger() || len(w.Pre) > 0 || len(w.Post) != 1 || !cf.of.Mutable.Has(d.Var) || cf.of.taken.Has(d.Var) {
@@ -37,7 +38,7 @@ func (cf counterFinder) counted(before ir.Stmt, w *ir.While) bool {
 	return true
 }
 
-// rangeOfCounter returns the values of the variable of a general loop, or more.
+// rangeOfCounter returns a range that contains all values of the variable of a general loop.
 func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r LoopRange, ok bool) {
 	r = LoopRange{For: &ir.For{Var: d.Var, Lo: d.Init, Step: step.Y, At: w.At}, First: cf.of.form(d.Init), By: Affine{Unknown: true}, Stride: 1, Known: true}
 	_, most := LimitsOf(d.Var.Type)
@@ -93,14 +94,14 @@ func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary)
 	return r, true
 }
 
-// small returns forms that are not negative where a stays far from the ends of 64 bits.
+// small returns forms that are not negative if a is far from the limits of 64 bits.
 func small(a Affine) []Affine {
 	const limit = 1 << 62
 	return []Affine{a.AddConst(limit), ConstAffine(limit).Sub(a)}
 }
 
-// boundOfCounter returns the last value of v that cond allows: v <= last where it goes up, v >=
-// last where it goes down; and the side of the comparison that holds v.
+// boundOfCounter returns the last value of v that cond allows, and the side of the comparison that
+// contains v. The comparison is v <= last if v increases, v >= last if it decreases.
 func (cf counterFinder) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, side Affine, ok bool) {
 	for _, f := range cf.of.factsWithSides([]ir.Expr{cond}) {
 		side := f.X
@@ -120,9 +121,9 @@ func (cf counterFinder) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, 
 	return last, side, false
 }
 
-// freeze lets variables that change elsewhere, and not in s, be forms in s: each is a number of its
-// type without further known facts. Variables that other threads may change meanwhile are left out.
-// The caller calls undo behind s.
+// freeze makes variables that s does not change, but other statements do, atoms of the forms in s.
+// Nothing is known about such an atom except its type. Variables that other threads may change
+// meanwhile are excluded. The caller calls undo after s.
 func (c *Collector) freeze(s ir.Stmt) (undo func()) {
 	if c.Sites == nil {
 		return func() {}
@@ -152,7 +153,7 @@ func (c *Collector) freeze(s ir.Stmt) (undo func()) {
 	}
 }
 
-// sharedChange reports whether v may be shared by threads, one of which changes it.
+// sharedChange reports whether several threads may share v and one of them changes it.
 func (c *Collector) sharedChange(v *ir.Var) bool {
 	if len(c.in) == 0 {
 		return false
@@ -161,12 +162,12 @@ func (c *Collector) sharedChange(v *ir.Var) bool {
 	return !ir.Declared([]ir.Stmt{inner}).Has(v) && !c.inHelper(v) && ir.Assigned(c.in[:1]).Has(v)
 }
 
-// inHelper reports whether v is a variable of a function that the kernel calls: each call has its
-// own.
+// inHelper reports whether v is a variable of a function that the kernel calls. Each call has its
+// own instance.
 func (c *Collector) inHelper(v *ir.Var) bool { return c.helpers.Has(v) }
 
-// FactsIn returns how many facts say all that e does, where it holds or where it does not; ok is
-// false where none can.
+// FactsIn returns the number of facts that are equivalent to e if holds is true, to its negation
+// otherwise. ok is false if no facts are.
 func FactsIn(e ir.Expr, holds bool) (n int, ok bool) {
 	switch e := e.(type) {
 	case *ir.Unary:

@@ -10,39 +10,39 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// An AccessForm is one read or write of memory in a loop: element form of the slice or array root.
+// An AccessForm is one load or store in a loop: of element Form of the slice or array root.
 type AccessForm struct {
 	root  *ir.Var
 	Form  Affine
 	kinds uint32
 	write bool
 	Known bool
-	Loops []*ir.For // around the access, inside the loop that is looked at, outermost first
+	Loops []*ir.For // the loops around the access and inside the analysed loop, outermost first
 	// The bounds of their variables.
 	ranges []bounds
-	atomic bool // one of several updates that commute
+	atomic bool // one of several atomic updates that commute
 	at     ir.Pos
 }
 
-// Dependences are what iterations of the loops of a kernel, and statements beside them, have to do
-// with one another.
+// Dependences analyses the dependences between iterations of the loops of a kernel, and between a
+// loop and other statements.
 type Dependences struct {
 	k       *ir.Kernel
-	Known   []ir.Expr    // what tests around say
-	suppose *supposition // where to note what has to hold for a loop to be parallel; nil: nothing is supposed
+	Known   []ir.Expr    // enclosing conditions, which hold
+	suppose *supposition // records the conditions under which a loop is parallel; nil: no condition may be assumed
 }
 
 // NewDependences returns an analysis of the loops of k.
 func NewDependences(k *ir.Kernel) *Dependences { return &Dependences{k: k} }
 
-// Dependent returns why the iterations of f cannot be proved independent, "" where they are. What
-// the directive of f copies or combines belongs to each iteration.
+// Dependent returns the reason why the iterations of f cannot be proved independent, "" if they are
+// independent. Variables that the directive of f privatises or reduces do not count.
 //
-// Slices of the same element type may overlap, so a loop that writes one and touches another has no
-// proof.
+// Slices of the same element type may overlap, so a loop that writes one and accesses another has
+// no proof.
 func (m *Dependences) Dependent(f *ir.For) string { return m.DependentUnder(f, f.Directive) }
 
-// DependentUnder is dependent for f, which is governed by d.
+// DependentUnder is Dependent for a loop f under directive d.
 func (m *Dependences) DependentUnder(f *ir.For, d *ir.Directive) string {
 	if why := m.ScalarDependence(f, d); why != "" {
 		return why
@@ -54,8 +54,8 @@ func (m *Dependences) DependentUnder(f *ir.For, d *ir.Directive) string {
 	return InPairs(WithReductions(list, d), func(w, a AccessForm) string { return m.Conflict(f, w, a) })
 }
 
-// InPairs returns the first reason that conflict gives for a write and an access that may be of the
-// same element.
+// InPairs calls conflict for each pair of a write and another access that may refer to the same
+// element, and returns the first reason.
 func InPairs(list []AccessForm, conflict func(w, a AccessForm) string) string {
 	for i, w := range list {
 		for j, a := range list {
@@ -70,8 +70,8 @@ func InPairs(list []AccessForm, conflict func(w, a AccessForm) string) string {
 	return ""
 }
 
-// ScalarDependence looks for variables that iterations share and change, and for jumps and effects
-// that order them.
+// ScalarDependence returns a reason why the iterations of f are ordered by a shared variable that
+// they change, by a jump out of f, or by an effect; "" if there is none.
 func (m *Dependences) ScalarDependence(f *ir.For, d *ir.Directive) string {
 	if query.JumpsOut(f) {
 		return "it can be left early"
@@ -104,7 +104,7 @@ func (m *Dependences) ScalarDependence(f *ir.For, d *ir.Directive) string {
 	return ""
 }
 
-// accesses lists what the body of f touches in memory.
+// accesses lists the loads and stores in the body of f.
 func (m *Dependences) accesses(f *ir.For) (list []AccessForm, why string) {
 	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(f.Body), Taken: ir.AddressTaken(f.Body)}
 	c.Stmts(f.Body)
@@ -114,8 +114,8 @@ func (m *Dependences) accesses(f *ir.For) (list []AccessForm, why string) {
 	return c.List, c.Why
 }
 
-// boundsOfAll returns the bounds of the variables of loops. Of the ends that a bound is the least
-// or the greatest of, the first with a form stands for it: the loop does not pass that.
+// boundsOfAll returns the bounds of the variables of loops. For a bound that is the minimum or
+// maximum of several values, it takes the first value that has a form: the loop does not exceed it.
 func boundsOfAll(loops []*ir.For) (out []bounds) {
 	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
 	for _, f := range loops {
@@ -130,14 +130,13 @@ func boundsOfAll(loops []*ir.For) (out []bounds) {
 	return out
 }
 
-// oneEnd returns an argument of e, which is fn of several, that has a form; e itself where it is no
-// such call.
+// oneEnd returns an argument of the call e of fn that has a form, or e if e is not such a call.
 func oneEnd(e ir.Expr, fn ir.MathFn) ir.Expr {
 	call, ok := e.(*ir.Math)
 	if !ok || call.Fn != fn || !IsWide(call.T) {
 		return e
 	}
-	for i := len(call.Args) - 1; i >= 0; i-- { // as a rule the last is the length or zero
+	for i := len(call.Args) - 1; i >= 0; i-- { // the last argument is usually the length or zero
 		if x := oneEnd(call.Args[i], fn); affine(x) {
 			return x
 		}
@@ -150,7 +149,7 @@ func affine(e ir.Expr) bool {
 	return ok
 }
 
-// An AccessList is the accesses of statements, each with the loops around it.
+// An AccessList collects the loads and stores of statements, each with the loops around it.
 type AccessList struct {
 	Defs           Definitions
 	Changed, Taken *ir.VarSet
@@ -159,7 +158,7 @@ type AccessList struct {
 	Why            string
 }
 
-// Stmts adds the accesses of list.
+// Stmts adds the loads and stores of list.
 func (c *AccessList) Stmts(list []ir.Stmt) {
 	for _, s := range list {
 		c.stmt(s)
@@ -212,7 +211,7 @@ func (c *AccessList) expr(e ir.Expr) {
 	}
 }
 
-// place records the access of a place in global memory.
+// place records the load or store of place e if e is in global memory.
 func (c *AccessList) place(e ir.Expr, write bool) {
 	switch x := e.(type) {
 	case *ir.Member:
@@ -228,8 +227,8 @@ func (c *AccessList) place(e ir.Expr, write bool) {
 	c.within(e, e, write)
 }
 
-// within finds the slice element or pointer target that holds place e, which is of the kinds of
-// whole.
+// within records the load or store of the slice element or pointer target that contains place e.
+// The kinds of the access are those of whole.
 func (c *AccessList) within(e, whole ir.Expr, write bool) {
 	a := AccessForm{kinds: KindsOf(whole.Type()), write: write, at: whole.Pos(), Loops: append([]*ir.For{}, c.loops...)}
 	switch x := e.(type) {
@@ -260,8 +259,8 @@ func (c *AccessList) within(e, whole ir.Expr, write bool) {
 	c.List = append(c.List, a)
 }
 
-// Conflict returns why iterations i and i' of f may touch the same element through w and a, ""
-// where they cannot.
+// Conflict returns the reason why iterations i and i' of f may access the same element through w
+// and a, "" if they cannot.
 func (m *Dependences) Conflict(f *ir.For, w, a AccessForm) string {
 	if w.root == nil || a.root == nil || w.root != a.root {
 		if ownMemory(w.root, a.root) || m.SupposeApart(w.root, a.root) {
@@ -287,7 +286,7 @@ func (m *Dependences) Conflict(f *ir.For, w, a AccessForm) string {
 	return why
 }
 
-// meeting is conflict for affine accesses to one slice, by the stride of f alone.
+// meeting is Conflict for affine accesses to one slice; it considers the stride of f only.
 func (m *Dependences) meeting(f *ir.For, w, a AccessForm) string {
 	cw, ok1 := w.Form.Coef(f.Var)
 	ca, ok2 := a.Form.Coef(f.Var)
@@ -313,8 +312,8 @@ func (m *Dependences) meeting(f *ir.For, w, a AccessForm) string {
 	return m.wraps(f, cw, why)
 }
 
-// endsBefore reports whether all iterations of f together move an index, of which f's variable has
-// the coefficient coef, by less than diff.
+// endsBefore reports whether an index with coefficient coef of f's variable changes by less than
+// diff over all iterations of f.
 func endsBefore(f *ir.For, coef Affine, diff extent) bool {
 	b := boundsOfAll([]*ir.For{f})[0]
 	way := coef.Mul(b.Hi.Sub(b.Lo))
@@ -327,8 +326,8 @@ func endsBefore(f *ir.For, coef Affine, diff extent) bool {
 	return way.Known() && (p.notNegative(diff.lo.Sub(way).AddConst(-1)) || p.notNegative(Affine{}.Sub(diff.hi).Sub(way).AddConst(-1)))
 }
 
-// stepsBeyond reports whether a step of f moves an index, of which f's variable has the coefficient
-// coef, by more than diff.
+// stepsBeyond reports whether an index with coefficient coef of f's variable changes by more than
+// diff in one step of f.
 func (m *Dependences) stepsBeyond(f *ir.For, coef Affine, diff extent) bool {
 	step, ok := query.Int64(f.Step)
 	if !ok {
@@ -359,8 +358,9 @@ func keeps(f *ir.For, forms ...Affine) bool {
 	return true
 }
 
-// notZero reports whether coef is not 0 where f runs and an access in loops is made: it is a
-// constant, or no less than what one of these loops, or of those around f, counts to from 0 on.
+// notZero reports whether coef is non-zero wherever f runs and an access inside loops is made.
+// Either coef is a constant, or it is greater than the last value of the variable of one of loops,
+// or of a loop around f, whose first value is not negative.
 func (m *Dependences) notZero(coef Affine, f *ir.For, loops []*ir.For) bool {
 	if _, ok := coef.Const(); ok {
 		return true
@@ -380,7 +380,7 @@ func (m *Dependences) notZero(coef Affine, f *ir.For, loops []*ir.For) bool {
 	return false
 }
 
-// constants are the variables of the kernel that are always sums of its parameters.
+// constants returns the variables of the kernel that are always affine forms of its parameters.
 func (m *Dependences) constants() Definitions {
 	body, out := m.k.Body, Definitions{}
 	changed, taken := ir.Assigned(body), ir.AddressTaken(body)
@@ -398,7 +398,7 @@ func (m *Dependences) constants() Definitions {
 	return out
 }
 
-// loopsTo returns f and the loops in list around it, f alone where it is not there.
+// loopsTo returns f and the loops in list around f.
 func loopsTo(list []ir.Stmt, f *ir.For) []*ir.For {
 	out := []*ir.For{f}
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -417,12 +417,12 @@ func loopsTo(list []ir.Stmt, f *ir.For) []*ir.For {
 	return out
 }
 
-// supposeRoom reports whether forms may be supposed not to be negative: that a row of coef elements
-// has room for what an iteration touches in it. They are sums of few variables, none of which is so
-// large that it wraps.
+// supposeRoom reports whether all forms may be assumed not to be negative, by means of runtime
+// tests: a row of coef elements is longer than the part of it that an iteration accesses. The tests
+// also exclude wrapping, so forms may have only few variables.
 func (m *Dependences) supposeRoom(f *ir.For, coef Affine, forms ...Affine) bool {
 	if _, isConst := coef.Const(); isConst {
-		return false // what is left to ask is how long the loop is
+		return false // the test would compare with the length of the loop
 	}
 	var conds []ir.Expr
 	for _, a := range forms {
@@ -446,8 +446,7 @@ func (m *Dependences) supposeRoom(f *ir.For, coef Affine, forms ...Affine) bool 
 	return m.SupposeAll(conds...)
 }
 
-// NotNegativeTest is the test a >= 0. Terms change sides rather than be negated, as a reader would
-// write it.
+// NotNegativeTest returns the condition a >= 0, with negative terms moved to the other side.
 func NotNegativeTest(a Affine, at ir.Pos) ir.Expr {
 	var left, right []Term
 	for _, t := range a.Terms {
@@ -460,11 +459,13 @@ func NotNegativeTest(a Affine, at ir.Pos) ir.Expr {
 	return build.Compare(ir.Le, Affine{Terms: right}.Expr(at), Affine{Terms: left}.Expr(at), at)
 }
 
-// smallStride is a stride with which no loop that ends in hours makes an index wrap.
+// smallStride is a stride at which a loop would run for hours before an index wraps: 2^44
+// iterations in 64 bits.
 const smallStride = 1 << 20
 
-// wraps returns why the multiples of coef in two iterations of f may be equal though it is not 0:
-// they leave 64 bits, and come back.
+// wraps returns the reason why two iterations of f may have equal multiples of coef although coef
+// is not 0: the product wraps in 64 bits. It returns "" if that is impossible or excluded by a
+// runtime test.
 func (m *Dependences) wraps(f *ir.For, coef Affine, why string) string {
 	if c, ok := coef.Const(); ok && integers.Magnitude(c) <= smallStride || m.counted(f, coef) {
 		return ""
@@ -479,13 +480,13 @@ func (m *Dependences) wraps(f *ir.For, coef Affine, why string) string {
 	return ""
 }
 
-// counted reports whether every iteration of f runs a loop of coef iterations, or few less, to its
-// end: as many as it would take to wrap take longer than anybody waits.
+// counted reports whether each iteration of f runs a complete inner loop of about coef iterations.
+// Then f would have to run for years before the multiple of coef wraps.
 func (m *Dependences) counted(f *ir.For, coef Affine) bool {
 	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
 	for _, s := range f.Body {
 		if query.JumpsOut(s) {
-			return false // maybe to the next iteration
+			return false // the jump may start the next iteration
 		}
 		g, ok := s.(*ir.For)
 		if !ok || query.LeavesLoop(g) {
@@ -509,15 +510,16 @@ func rootName(a AccessForm) string {
 	return a.root.Name
 }
 
-// ownMemory reports whether one of two variables is an array, which has memory of its own.
+// ownMemory reports whether x and y are different variables and at least one of them is an array,
+// which overlaps with no other variable.
 func ownMemory(x, y *ir.Var) bool {
 	return x != nil && y != nil && x != y && (x.Type.Kind == ir.Array || y.Type.Kind == ir.Array)
 }
 
-// A extent is a range of a form over the inner loops' iterations.
+// An extent is the range of a form over the iterations of the inner loops.
 type extent struct{ lo, hi Affine }
 
-// restRange returns the range of rest(a) - rest(w), the inner loop variables of the two being
+// restRange returns the range of rest(a) - rest(w), where the inner loop variables of a and w are
 // independent of each other.
 func (m *Dependences) restRange(w, a AccessForm, f *ir.For) (extent, bool) {
 	rw, ok1 := m.rangeOf(w.Form.Without(f.Var), w.ranges, f)
@@ -529,14 +531,14 @@ func (m *Dependences) restRange(w, a AccessForm, f *ir.For) (extent, bool) {
 	return s, s.lo.Known() && s.hi.Known()
 }
 
-// RangeOf returns the least and greatest value of form over the ranges, in any iteration of f.
+// rangeOf returns the range of form over ranges, in any iteration of f.
 func (m *Dependences) rangeOf(form Affine, ranges []bounds, f *ir.For) (extent, bool) {
 	whole := boundsOfAll([]*ir.For{f})
 	s, ok := spread(form, append(whole, ranges...))
 	return s, ok && m.keeps(f, s.lo, s.hi)
 }
 
-// spread returns the least and greatest value of form over ranges, outermost first.
+// spread returns the range of form over ranges, outermost first.
 func spread(form Affine, ranges []bounds) (extent, bool) {
 	s := extent{form, form}
 	for k := len(ranges) - 1; k >= 0; k-- {
@@ -554,8 +556,8 @@ func spread(form Affine, ranges []bounds) (extent, bool) {
 	return s, s.lo.Known() && s.hi.Known()
 }
 
-// toEnd puts v at up where its coefficient in a is not negative, at down where it is; ok is false
-// where its sign is not known.
+// toEnd returns a with v replaced by up if the coefficient of v is not negative, by down if it is
+// negative; ok is false if the sign is unknown.
 func toEnd(a Affine, v *ir.Var, up, down Affine) (out Affine, ok bool) {
 	coef, ok := a.Coef(v)
 	c, isConst := coef.Const()
@@ -568,14 +570,14 @@ func toEnd(a Affine, v *ir.Var, up, down Affine) (out Affine, ok bool) {
 	return a.Subst(v, up), up.Known()
 }
 
-// stepIsCount recognises i*n + j with j below n: the range is n-1 wide, and n is at least 1 where
-// the inner loop runs.
+// stepIsCount recognises an index i*n + j with 0 <= j < n: the range has width n-1, and n is at
+// least 1 whenever the inner loop runs.
 func (m *Dependences) stepIsCount(reach Affine, s extent) bool {
 	return reach.AddConst(-1).Equal(s.hi) && reach.AddConst(-1).Equal(Affine{}.Sub(s.lo))
 }
 
-// Stride1 counts the accesses in list whose address moves by one element with v, less those that
-// jump; accesses in inner loops weigh more.
+// Stride1 returns the number of accesses in list whose address changes by one element with v, minus
+// the number of those whose address changes by more. An access in an inner loop counts four times.
 func (m *Dependences) Stride1(list []ir.Stmt, v *ir.Var) int {
 	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
 	c.Stmts(list)
@@ -600,17 +602,17 @@ func (m *Dependences) Stride1(list []ir.Stmt, v *ir.Var) int {
 	return score
 }
 
-// A rereadRow is a run of neighbours in memory that several loops of a team go along.
+// A rereadRow is a contiguous row of elements that several loops of a team read.
 type rereadRow struct {
 	root  *ir.Var
 	start Affine
 	first *ir.For
-	again bool // a second loop reads it
+	again bool // a second loop reads it too
 }
 
-// RereadBytes returns how many bytes of device memory an iteration of the worksharing loops in body
-// reads that another such loop reads too: those of rows that belong to one iteration of the loop of
-// v around them.
+// RereadBytes returns the number of bytes that one iteration of the worksharing loops in body reads
+// from device memory although another of these loops reads them too. It counts rows that belong to
+// one iteration of the enclosing loop of v.
 func RereadBytes(body []ir.Stmt, v *ir.Var) ir.Bytes {
 	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
 	c.Stmts(body)
@@ -640,8 +642,8 @@ func RereadBytes(body []ir.Stmt, v *ir.Var) ir.Bytes {
 	return sum
 }
 
-// worksharedAlong returns the worksharing loop with whose variable a read of a slice moves by one
-// element, nil where there is none.
+// worksharedAlong returns the worksharing loop whose variable moves the read a by one element, nil
+// if there is none.
 func worksharedAlong(a AccessForm) *ir.For {
 	if a.write || !a.Known || a.root == nil || a.root.Type.Kind != ir.Slice {
 		return nil
@@ -658,7 +660,7 @@ func worksharedAlong(a AccessForm) *ir.For {
 	return nil
 }
 
-// InsideRow is a as the inner loop of a traversal sees it.
+// InsideRow returns a without the outermost of its loops.
 func (a AccessForm) InsideRow() AccessForm {
 	a.Loops, a.ranges = a.Loops[1:], a.ranges[1:]
 	return a

@@ -9,11 +9,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A deriver makes forms of expressions of the code of a collector that are not affine: with
-// variables of derivations, which it adds to the sites.
+// A deriver builds forms of expressions that are not affine. It introduces a variable for each
+// derivation and adds the derivation to the sites.
 type deriver struct{ of *Collector }
 
-// deriving returns e as a form in which variables of derivations stand for what is not affine.
+// deriving returns e as a form in which variables of derivations represent the parts that are not
+// affine.
 func (dv deriver) deriving(e ir.Expr) Affine {
 	if e == nil || !e.Type().IsInteger() {
 		return Affine{Unknown: true}
@@ -63,7 +64,8 @@ func (dv deriver) derivedConvert(e *ir.Convert) Affine {
 	return dv.inType(a, to)
 }
 
-// inType returns a, the value of arithmetic in t, which must not wrap there.
+// inType returns the result a of arithmetic in t: a itself if t is int64, otherwise a derivation
+// that requires a to fit in t. A constant that does not fit is unknown.
 func (dv deriver) inType(a Affine, t *ir.Type) Affine {
 	if !a.Known() || IsWide(t) {
 		return a
@@ -77,7 +79,7 @@ func (dv deriver) inType(a Affine, t *ir.Type) Affine {
 	return dv.derive(DerivedNarrow, a, Affine{}, t)
 }
 
-// LimitsOf returns the least and greatest value of an integer type that an int64 holds.
+// LimitsOf returns the smallest and largest value of integer type t, limited to the range of int64.
 func LimitsOf(t *ir.Type) (lo, hi int64) {
 	size := uint(8 * t.Size)
 	switch {
@@ -120,8 +122,8 @@ func (dv deriver) derivedBinary(e *ir.Binary) Affine {
 	return Affine{Unknown: true}
 }
 
-// derivedBits returns the form of x op y in type t, where op is an operation on bits: a sum where
-// the operands have no bit in common; a mask changes what is below a power of two.
+// derivedBits returns the form of x op y in type t for a bit operation op. If the operands have no
+// bit in common, the form is their sum. A mask keeps or clears the bits below a power of two.
 func (dv deriver) derivedBits(op ir.Op, x, y Affine, t *ir.Type) Affine {
 	if _, constant := x.Const(); constant && op != ir.AndNot {
 		x, y = y, x
@@ -132,7 +134,7 @@ func (dv deriver) derivedBits(op ir.Op, x, y Affine, t *ir.Type) Affine {
 		return dv.inType(dv.rejoined(x.Add(y)), t)
 	case !constant || !t.IsSigned() && n < 0:
 		return Affine{Unknown: true}
-	case op == ir.And && n < 0, op == ir.AndNot && n >= 0: // what the mask takes away
+	case op == ir.And && n < 0, op == ir.AndNot && n >= 0: // the bits that the mask clears
 		if op == ir.And {
 			n = ^n
 		}
@@ -146,13 +148,13 @@ func (dv deriver) derivedBits(op ir.Op, x, y Affine, t *ir.Type) Affine {
 	case n < 0 || n >= 1<<32:
 		return Affine{Unknown: true}
 	}
-	low := bits.Len64(uint64(n)) // Or and Xor leave what is above the mask
+	low := bits.Len64(uint64(n)) // Or and Xor change only the bits of the mask
 	rest := dv.derive(DerivedAny, ConstAffine(0), ConstAffine(1<<low-1), t)
 	return dv.inType(dv.derive(DerivedShr, x, ConstAffine(int64(low)), t).Mul(ConstAffine(1<<low)).Add(rest), t)
 }
 
-// apart reports whether x and y have no bit in common: x is a multiple of a power of two that y is
-// below.
+// apart reports whether x and y have no bit in common because x is a multiple of a power of two
+// that exceeds y.
 func (dv deriver) apart(x, y Affine) bool {
 	most, ok := y.Const()
 	if d := dv.single(y); d != nil {
@@ -167,7 +169,7 @@ func (dv deriver) apart(x, y Affine) bool {
 	return ok && most >= 0 && multipleOf(x, uint(bits.Len64(uint64(most))))
 }
 
-// single returns the derivation whose variable a is.
+// single returns the derivation whose variable is a.
 func (dv deriver) single(a Affine) *Derivation {
 	if len(a.Terms) != 1 || a.Terms[0].Coef != 1 || len(a.Terms[0].Atoms) != 1 {
 		return nil
@@ -188,8 +190,8 @@ func multipleOf(a Affine, low uint) bool {
 	return a.Known()
 }
 
-// rejoined returns a with a quotient times its divisor and the remainder, or what is above a mask
-// and what is below it, as what they are parts of.
+// rejoined returns a with q*d + r replaced by the dividend, where q and r are its quotient and
+// remainder by d, and with the bits above and below a mask replaced by the masked value.
 func (dv deriver) rejoined(a Affine) Affine {
 	for _, rest := range a.Atoms() {
 		r := dv.of.Sites.Derived[rest.Var]
@@ -216,7 +218,7 @@ func (dv deriver) rejoined(a Affine) Affine {
 	return a
 }
 
-// partsOf returns by with q*by + r the X of both, if there is one.
+// partsOf returns by such that by*q + r is the operand X of both derivations, if there is one.
 func partsOf(q, r *Derivation) (by Affine, ok bool) {
 	switch {
 	case q.Op == DerivedDiv && r.Op == DerivedRem:
@@ -229,7 +231,7 @@ func partsOf(q, r *Derivation) (by Affine, ok bool) {
 	return Affine{}, false
 }
 
-// derivedMath has minima and maxima.
+// derivedMath returns the form of a minimum or maximum.
 func (dv deriver) derivedMath(e *ir.Math) Affine {
 	if e.Fn != ir.IMin && e.Fn != ir.IMax || len(e.Args) == 0 {
 		return Affine{Unknown: true}
@@ -245,7 +247,7 @@ func (dv deriver) derivedMath(e *ir.Math) Affine {
 	return a
 }
 
-// derive returns the variable of a derivation, the same for the same.
+// derive returns the variable of a derivation. Equal derivations have the same variable.
 func (dv deriver) derive(op DerivedOp, x, y Affine, t *ir.Type) Affine {
 	if !x.Known() || !y.Known() || dv.of.changes(x) || dv.of.changes(y) || len(dv.of.Sites.Order) >= MaxForms {
 		return Affine{Unknown: true}
@@ -270,7 +272,7 @@ func (dv deriver) newDerivation(op DerivedOp, x, y Affine, t *ir.Type) *Derivati
 	return d
 }
 
-// hostValue returns the expression over parameters that d is, nil where it is none.
+// hostValue returns d as an expression of kernel parameters, nil if there is none.
 func (dv deriver) hostValue(d *Derivation) ir.Expr {
 	at := ir.Pos{}
 	x, y := dv.hostForm(d.X), dv.hostForm(d.Y)
@@ -287,7 +289,7 @@ func (dv deriver) hostValue(d *Derivation) ir.Expr {
 	return &ir.Binary{Op: op[d.Op], X: x, Y: y, T: ir.IntType, At: at}
 }
 
-// hostForm returns a as an expression over parameters, nil where it is none.
+// hostForm returns a as an expression of kernel parameters, nil if there is none.
 func (dv deriver) hostForm(a Affine) ir.Expr {
 	values := map[*ir.Var]ir.Expr{}
 	for _, x := range a.Atoms() {
@@ -302,8 +304,8 @@ func (dv deriver) hostForm(a Affine) ir.Expr {
 	return ir.Subst(a.Expr(ir.Pos{}), values)
 }
 
-// partOfParam returns an integer in a struct or array that the kernel is given by value as a
-// derivation.
+// partOfParam returns the form of an integer field or element of a struct or array parameter of the
+// kernel, as the variable of a derivation.
 func (dv deriver) partOfParam(e ir.Expr) Affine {
 	root := ir.RootVar(e)
 	if root == nil || !dv.of.ofKernel(root) || dv.of.Mutable.Has(root) || root.Type.Kind != ir.Struct && root.Type.Kind != ir.Array {
@@ -335,7 +337,7 @@ func (dv deriver) partOfParam(e ir.Expr) Affine {
 	return VarAffine(d.Var)
 }
 
-// held returns what a variable holds here as a form.
+// held returns the current value of a variable as a form.
 func (c *Collector) held(v *ir.Var) Affine {
 	if a, ok := c.Sites.frozen[v]; ok {
 		return a
@@ -346,13 +348,13 @@ func (c *Collector) held(v *ir.Var) Affine {
 	return VarAffine(v)
 }
 
-// counts reports whether v only changes at the end of a loop around.
+// counts reports whether v changes only at the end of an enclosing loop.
 func (c *Collector) counts(v *ir.Var) bool { return c.Sites != nil && c.Sites.counters[v] }
 
-// derivedIDs is above the numbers of the variables of kernels.
+// derivedIDs is larger than the ID of any variable of a kernel.
 const derivedIDs = 1 << 40
 
-// changes reports whether a variable in a has more than one value.
+// changes reports whether a variable in a has more than one value during its life.
 func (c *Collector) changes(a Affine) bool {
 	for _, x := range a.Atoms() {
 		if c.Mutable.Has(x.Var) && !c.counts(x.Var) {
@@ -362,7 +364,7 @@ func (c *Collector) changes(a Affine) bool {
 	return false
 }
 
-// factsWithSides returns what comparisons of forms say where all of conds hold.
+// factsWithSides returns the facts that follow if all of conds hold.
 func (c *Collector) factsWithSides(conds []ir.Expr) []Fact {
 	var out []Fact
 	for _, e := range conds {
@@ -397,7 +399,7 @@ func (c *Collector) assume(e ir.Expr, holds bool, out []Fact) []Fact {
 	return out
 }
 
-// factsOf returns forms that are not negative where x op y.
+// factsOf returns forms that are not negative if x op y holds.
 func factsOf(op ir.Op, x, y Affine) []Affine {
 	switch op {
 	case ir.Lt:

@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// DistinctReaches returns the first of the reaches that are alike in all but where they stand.
-// Checks that compare all with all need no others.
+// DistinctReaches removes the references that differ from an earlier one only in their position. A
+// check that compares all pairs of references needs no others.
 func DistinctReaches(list []Reach) []Reach {
 	seen := map[string]bool{}
 	ids := numbering{}
@@ -21,7 +21,7 @@ func DistinctReaches(list []Reach) []Reach {
 	})
 }
 
-// A numbering gives the parts of reaches numbers, by identity.
+// A numbering assigns numbers to the parts of references, by identity.
 type numbering map[any]int
 
 func (n numbering) of(x any) int {
@@ -33,7 +33,7 @@ func (n numbering) of(x any) int {
 	return id
 }
 
-// form writes a form with the numbers of its atoms.
+// form appends a form, with the numbers of its atoms, to b.
 func (n numbering) form(b *strings.Builder, a Affine) {
 	for _, t := range a.Terms {
 		b.WriteByte('+')
@@ -68,7 +68,7 @@ func (n numbering) keyOf(r *Reach) string {
 			add(n.of(l.For))
 			continue
 		}
-		n.form(&b, l.First) // which of several such loops it is makes no difference
+		n.form(&b, l.First) // equal ranges of different loops are interchangeable
 		n.form(&b, l.Last)
 		b.WriteString(strconv.FormatInt(l.Stride, 10))
 	}
@@ -87,10 +87,11 @@ func (n numbering) keyOf(r *Reach) string {
 	return b.String()
 }
 
-// IndexKinds numbers the reaches so that those with one number have one base, the same indices, and
-// the same loops around of those whose variables are in an index of any.
+// IndexKinds numbers the references. References have the same number if they have the same base,
+// the same indices, and the same enclosing loops, as far as the variables of these loops are in an
+// index of any reference.
 //
-// Cost: linear in the sizes of the reaches.
+// Cost: linear in the total size of the references.
 func IndexKinds(list []Reach) []int {
 	used := map[*ir.Var]bool{}
 	for i := range list {

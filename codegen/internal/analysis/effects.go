@@ -6,10 +6,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Memory is a set of memory that code may touch: shared variables by name, and global memory,
-// reached through slices and pointers, by the kinds of the scalars that are touched there. Go's
-// slices of different element types do not overlap; those of the same type may, so kinds is all
-// that tells two slices apart.
+// Memory is a set of memory that code may access: shared variables, each by itself, and global
+// memory (the memory that slices and pointers refer to), as a set of scalar kinds. Two slices with
+// different element types do not overlap; two slices of the same type may. Kinds cannot distinguish
+// two slices of the same type.
 type Memory struct {
 	Vars  map[*ir.Var]bool
 	Kinds uint32
@@ -45,7 +45,7 @@ func (m *Memory) add(other Memory) {
 	m.Kinds |= other.Kinds
 }
 
-// Meets reports whether m and other may have memory in common.
+// Meets reports whether m and other may overlap.
 func (m Memory) Meets(other Memory) bool {
 	if m.Kinds&other.Kinds != 0 {
 		return true
@@ -58,12 +58,12 @@ func (m Memory) Meets(other Memory) bool {
 	return false
 }
 
-// Empty reports whether m has no memory.
+// Empty reports whether m is the empty set.
 func (m Memory) Empty() bool { return m.Kinds == 0 && len(m.Vars) == 0 }
 
 func (m Memory) clone() Memory { return Memory{Vars: maps.Clone(m.Vars), Kinds: m.Kinds} }
 
-// within reports whether every element of m is in other.
+// within reports whether m is a subset of other.
 func (m Memory) within(other Memory) bool {
 	for v := range m.Vars {
 		if !other.Vars[v] {
@@ -73,7 +73,7 @@ func (m Memory) within(other Memory) bool {
 	return m.Kinds&^other.Kinds == 0
 }
 
-// A Touch is what code reads and writes in memory that several threads see.
+// A Touch is the set of reads and writes of a piece of code to memory that several threads share.
 type Touch struct {
 	Reads, Writes Memory
 	Atomics       bool
@@ -88,31 +88,32 @@ func (t *Touch) Add(other Touch) {
 	t.Calls = t.Calls || other.Calls
 }
 
-// Conflicts reports whether the order of a and b matters to what is in memory.
+// Conflicts reports whether t and other access common memory and at least one of them writes it, so
+// that their order matters.
 func (t Touch) Conflicts(other Touch) bool {
 	return t.Writes.Meets(other.Writes) || t.Writes.Meets(other.Reads) || t.Reads.Meets(other.Writes)
 }
 
-// Clone returns a copy that shares nothing with t.
+// Clone returns a deep copy of t.
 func (t Touch) Clone() Touch {
 	t.Reads, t.Writes = t.Reads.clone(), t.Writes.clone()
 	return t
 }
 
-// Within reports whether other has all reads and writes of t.
+// Within reports whether other contains all reads and all writes of t.
 func (t Touch) Within(other Touch) bool {
 	return t.Reads.within(other.Reads) && t.Writes.within(other.Writes)
 }
 
-// Effects finds the touches of code. shared says which variables several threads see; a nil shared
-// means none.
+// Effects computes the Touch of statements and expressions. Shared reports whether several threads
+// share a variable; if Shared is nil, no variable is shared.
 type Effects struct {
 	Shared func(*ir.Var) bool
 	Exact  map[*ir.Var]bool // shared variables whose address is never taken
 	seen   map[*ir.Func]Touch
 }
 
-// Stmts returns what list may read and write.
+// Stmts returns the reads and writes of list.
 func (e *Effects) Stmts(list []ir.Stmt) Touch {
 	var t Touch
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -122,7 +123,7 @@ func (e *Effects) Stmts(list []ir.Stmt) Touch {
 	return t
 }
 
-// stmt adds what s itself touches, without the statements in it.
+// stmt adds to t the reads and writes of s itself, without those of the statements inside s.
 func (e *Effects) stmt(s ir.Stmt, t *Touch) {
 	switch s := s.(type) {
 	case *ir.Assign:
@@ -149,7 +150,7 @@ func (e *Effects) stmt(s ir.Stmt, t *Touch) {
 	}
 }
 
-// clauses adds the places that a construct writes when it ends.
+// clauses adds to t the variables that a construct writes at its end: reductions and lastprivate.
 func (e *Effects) clauses(d *ir.Directive, t *Touch) {
 	if d == nil {
 		return
@@ -179,7 +180,7 @@ func (e *Effects) call(s *ir.Call, t *Touch) {
 	}
 }
 
-// function returns what the memory outside of a function sees of it.
+// function returns the reads and writes of f to memory outside f.
 func (e *Effects) function(f *ir.Func) Touch {
 	if t, ok := e.seen[f]; ok {
 		return t
@@ -195,7 +196,7 @@ func (e *Effects) function(f *ir.Func) Touch {
 
 func (e *Effects) isShared(v *ir.Var) bool { return e.Shared != nil && e.Shared(v) }
 
-// Exprs adds what the expressions of list may read and write to t; nil ones are skipped.
+// Exprs adds to t the reads and writes of the expressions in list. It skips nil expressions.
 func (e *Effects) Exprs(t *Touch, list ...ir.Expr) {
 	for _, x := range list {
 		if x != nil {
@@ -204,7 +205,7 @@ func (e *Effects) Exprs(t *Touch, list ...ir.Expr) {
 	}
 }
 
-// expr adds what evaluating x reads.
+// expr adds to t the reads of the evaluation of x.
 func (e *Effects) expr(x ir.Expr, t *Touch) {
 	switch x := x.(type) {
 	case *ir.Ref, *ir.Index, *ir.Member, *ir.Deref:
@@ -219,7 +220,7 @@ func (e *Effects) expr(x ir.Expr, t *Touch) {
 	}
 }
 
-// place adds the memory of place x to into, and what computing its address reads.
+// place adds the memory of place x to into, and the reads of the computation of its address to t.
 func (e *Effects) place(x ir.Expr, into *Memory, t *Touch) {
 	root, global := e.address(x, t)
 	switch {
@@ -230,10 +231,11 @@ func (e *Effects) place(x ir.Expr, into *Memory, t *Touch) {
 	}
 }
 
-// variable adds the memory of v, where threads share it.
+// variable adds the memory of v to into if v is shared.
 func (e *Effects) variable(v *ir.Var, into *Memory) { e.part(v, v.Type, into) }
 
-// part adds a part of v, of type part: also what pointers reach, where the address of v is taken.
+// part adds a part of v, of type part, to into if v is shared. If the address of v is taken,
+// pointers may also refer to that part, so part adds its kinds too.
 func (e *Effects) part(v *ir.Var, part *ir.Type, into *Memory) {
 	if !e.isShared(v) {
 		return
@@ -244,8 +246,8 @@ func (e *Effects) part(v *ir.Var, part *ir.Type, into *Memory) {
 	}
 }
 
-// address adds what computing the address of place x reads. It returns the variable that x is a
-// part of, or says that x lies in global memory.
+// address adds to t the reads of the computation of the address of place x. It returns the variable
+// that contains x, or global as true if x is in global memory.
 func (e *Effects) address(x ir.Expr, t *Touch) (root *ir.Var, global bool) {
 	switch x := x.(type) {
 	case *ir.Ref:

@@ -5,14 +5,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// An AssignedState says whether a variable has a value at a point of the program.
+// An AssignedState says whether a variable has been assigned when control reaches a program point.
 type AssignedState uint8
 
 const (
 	Unassigned AssignedState = iota // on no path
 	SomePaths                       // on some path
 	assigned                        // on every path
-	unreached                       // the point is behind a jump
+	unreached                       // no path leads to the point: it follows a jump
 )
 
 func joinStates(a, b AssignedState) AssignedState {
@@ -25,27 +25,27 @@ func joinStates(a, b AssignedState) AssignedState {
 	return SomePaths
 }
 
-// privateFlow follows one private variable through a body.
+// privateFlow is the data-flow analysis of one private variable in the body of a construct.
 type privateFlow struct {
 	v      *ir.Var
-	report func(at ir.Pos, in AssignedState) // of the first read of what has no value; may be nil
+	report func(at ir.Pos, in AssignedState) // called for the first read without a value; may be nil
 	warned bool
-	left   map[*ir.Label]AssignedState // what holds where jumps go to the end of what has the label, or to its next iteration
+	left   map[*ir.Label]AssignedState // by target, the joined states of the jumps out of a statement or to its next iteration
 }
 
-// NewPrivateFlow returns the analysis of a private variable v; report gets each read with the state
-// of v there.
+// NewPrivateFlow returns the analysis of private variable v. It calls report with the position of
+// the first read of v at which v may have no value, and the state of v there.
 func NewPrivateFlow(v *ir.Var, report func(at ir.Pos, in AssignedState)) *privateFlow {
 	return &privateFlow{v: v, report: report, left: map[*ir.Label]AssignedState{}}
 }
 
-// jump joins what holds at a jump with that at the others to the same place.
+// jump joins the state in at a jump with the states of the other jumps to the same label.
 func (f *privateFlow) jump(to *ir.Label, in AssignedState) AssignedState {
 	f.left[to] = joinStates(f.landed(to), in)
 	return unreached
 }
 
-// landed returns what holds where jumps to a label arrive.
+// landed returns the joined state of the jumps to a label.
 func (f *privateFlow) landed(l *ir.Label) AssignedState {
 	if state, ok := f.left[l]; ok && l != nil {
 		return state
@@ -53,7 +53,7 @@ func (f *privateFlow) landed(l *ir.Label) AssignedState {
 	return unreached
 }
 
-// Iteration returns the state behind an iteration of l.
+// Iteration returns the state after an iteration of l.
 func (f *privateFlow) Iteration(l *ir.For) AssignedState {
 	return joinStates(f.Stmts(l.Body, Unassigned), f.landed(l.Label))
 }
@@ -67,14 +67,14 @@ func (f *privateFlow) Stmts(list []ir.Stmt, in AssignedState) AssignedState {
 
 func (f *privateFlow) stmt(s ir.Stmt, in AssignedState) AssignedState {
 	if query.IsBadStmt(s) {
-		return assigned // as far as anybody knows
+		return assigned // the statement may assign to it
 	}
 	switch s := s.(type) {
 	case *ir.Assign:
 		f.place(s.Place, in)
 		f.read(s.Value, in)
 		if ir.RootVar(s.Place) == f.v {
-			return assigned // an element or field counts for the whole: what is left out cannot be told
+			return assigned // an assignment to an element or field counts as one to the whole variable
 		}
 	case *ir.Call:
 		f.reads(s, in)
@@ -121,8 +121,8 @@ func (f *privateFlow) stmt(s ir.Stmt, in AssignedState) AssignedState {
 	return in
 }
 
-// lent returns the state behind s: code that gets the address of the variable, or a slice of it,
-// counts as one that assigns to it.
+// lent returns the state after s. Code that receives the address of the variable, or a slice of it,
+// counts as an assignment.
 func (f *privateFlow) lent(s ir.Stmt, in AssignedState) AssignedState {
 	for _, e := range query.DirectExprs(s) {
 		ir.WalkExpr(e, func(x ir.Expr) bool {
@@ -135,7 +135,7 @@ func (f *privateFlow) lent(s ir.Stmt, in AssignedState) AssignedState {
 	return in
 }
 
-// lends reports whether e is an address in v, or a slice of it.
+// lends reports whether e is the address of v or of a part of it, or a slice of array v.
 func lends(e ir.Expr, v *ir.Var) bool {
 	switch e := e.(type) {
 	case *ir.AddrOf:
@@ -146,9 +146,9 @@ func lends(e ir.Expr, v *ir.Var) bool {
 	return false
 }
 
-// loop returns what holds behind a loop that starts with in and whose body ends with out; entered
-// says that it makes an iteration. A loop that fills an array, of which an element counts for the
-// whole, fills it as far as it goes.
+// loop returns the state after a loop, where in is the state before it and out is the state at the
+// end of its body. entered is true if the loop runs at least one iteration. The assignment of an
+// element counts as one of the whole array, so a loop that fills an array leaves it assigned.
 func (f *privateFlow) loop(in, out AssignedState, label *ir.Label, entered bool) AssignedState {
 	out = joinStates(out, f.landed(label))
 	if entered || out == assigned && f.v.Type.Kind == ir.Array {
@@ -157,7 +157,7 @@ func (f *privateFlow) loop(in, out AssignedState, label *ir.Label, entered bool)
 	return joinStates(in, out)
 }
 
-// isTrue reports whether e is the constant true, or no condition at all.
+// isTrue reports whether e is nil or the constant true.
 func isTrue(e ir.Expr) bool {
 	c, ok := e.(*ir.Const)
 	return e == nil || ok && c.Bits == 1
@@ -175,7 +175,7 @@ func (f *privateFlow) atomic(s *ir.Atomic, in AssignedState) AssignedState {
 	return in
 }
 
-// privateAgain reports whether d makes copies of v of its own.
+// privateAgain reports whether d makes new private copies of v.
 func privateAgain(d *ir.Directive, v *ir.Var) bool {
 	if d == nil {
 		return false
@@ -190,7 +190,7 @@ func privateAgain(d *ir.Directive, v *ir.Var) bool {
 	return false
 }
 
-// place checks the indices and pointers of an assigned place.
+// place visits the indices and pointers of an assigned place.
 func (f *privateFlow) place(e ir.Expr, in AssignedState) {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -214,7 +214,7 @@ func (f *privateFlow) reads(s ir.Stmt, in AssignedState) {
 	}
 }
 
-// read reports the first read of the variable where it has no value, or may have none.
+// read reports the first read of the variable at which it has, or may have, no value.
 func (f *privateFlow) read(e ir.Expr, in AssignedState) {
 	if e == nil || in == assigned || in == unreached || f.warned {
 		return

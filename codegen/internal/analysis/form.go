@@ -6,25 +6,24 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// AffineOf returns e, an integer expression, as a form over the variables and slice lengths that
-// occur in it.
+// AffineOf returns integer expression e as a form of the variables and slice lengths in it.
 //
-// A form has mathematical integers, while Go's integers wrap: e is taken to stay within 64
-// bits, and arithmetic in narrower types, which wraps early, has no form (a variable of a narrow
-// type is an atom).
+// A form has mathematical integers, while Go's integers wrap. AffineOf assumes that e does not
+// overflow 64 bits. Arithmetic in narrower types has no form, but a variable of a narrow type is an
+// atom.
 func AffineOf(e ir.Expr) (Affine, bool) { return Definitions(nil).AffineOf(e) }
 
-// Definitions maps a variable that has one value during its whole life to that value as a form, so
-// that forms see through temporaries. A nil map knows none.
+// Definitions maps variables that keep one value for their whole life to the form of that value, so
+// that forms look through temporaries. A nil map is empty.
 type Definitions map[*ir.Var]Affine
 
-// AffineOf is Form, with false where e is not affine.
+// AffineOf is Form with ok false if e is not affine.
 func (d Definitions) AffineOf(e ir.Expr) (Affine, bool) {
 	a := d.Form(e)
 	return a, a.Known()
 }
 
-// Form returns the affine form of e, unknown where it has none.
+// Form returns the affine form of e, the unknown form if e is not affine.
 func (d Definitions) Form(e ir.Expr) Affine {
 	if e == nil || !e.Type().IsInteger() {
 		return Affine{Unknown: true}
@@ -71,14 +70,14 @@ func (d Definitions) binaryForm(e *ir.Binary) Affine {
 	case ir.Or, ir.Xor:
 		x, y := d.Form(e.X), d.Form(e.Y)
 		if n, ok := y.Const(); ok && n >= 0 && multipleOf(x, uint(bits.Len64(uint64(n)))) {
-			return x.Add(y) // they have no bit in common
+			return x.Add(y) // the operands have no bit in common
 		}
 	}
 	return Affine{Unknown: true}
 }
 
-// convertForm sees through conversions that keep every value: widening ones and those between
-// 64-bit signed types.
+// convertForm looks through conversions that preserve every value: widening conversions, and those
+// between 64-bit signed types.
 func (d Definitions) convertForm(e *ir.Convert) Affine {
 	from, to := e.X.Type(), e.T
 	keeps := from.IsInteger() && (to.Size > from.Size || to.Size == from.Size && to.IsSigned() == from.IsSigned())
@@ -105,6 +104,6 @@ func sliceForm(x ir.Expr, of AtomKind) Affine {
 	return Affine{Unknown: true}
 }
 
-// IsWide reports whether arithmetic in t is taken not to wrap. Unsigned differences wrap at zero,
-// so only int64 is.
+// IsWide reports whether arithmetic in t is assumed not to wrap. This holds for int64 only, because
+// unsigned differences wrap at zero.
 func IsWide(t *ir.Type) bool { return t.Kind == ir.Int64 }

@@ -11,12 +11,12 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// Infer returns what the body of k does to the memory of its parameters, for a task directive
-// without accesses: exact boxes where the indices are affine, everything where they are not; out
-// only where every element of the box is sure to be written. shapes are those of the shape
-// directives.
+// Infer returns the accesses of the body of k to the memory of its parameters, for a task directive
+// without access clauses. They are exact boxes if the indices are affine, else whole parameters. An
+// access is out only if the body certainly writes every element of the box. shapes has the arrays
+// of the shape directives.
 //
-// Evaluated with arguments for which the loops make no iteration, a region is empty.
+// For arguments for which the loops have no iteration, a region is empty.
 func Infer(k *ir.Kernel, shapes map[*ir.Var][]ir.Expr) []ir.Access {
 	reaches := ThroughLocals(k, Collect(k, k.Body))
 	var out []ir.Access
@@ -34,14 +34,14 @@ func Infer(k *ir.Kernel, shapes map[*ir.Var][]ir.Expr) []ir.Access {
 	return out
 }
 
-// inference gathers the regions of one parameter.
+// inference collects the regions of one parameter.
 type inference struct {
 	k          *ir.Kernel
 	v          *ir.Var
 	shape      []ir.Expr
 	list       []ir.Access
 	boxes      []tile
-	why        string // some access is all of the parameter
+	why        string // the reason why an access is to the whole parameter
 	readsAll   bool
 	writesAll  bool
 	writesSome bool
@@ -59,7 +59,7 @@ func (in *inference) add(r Reach) {
 	in.writesSome = in.writesSome || r.Write
 	if !ok {
 		if r.Write && r.Is(Certain) && !r.Atomic {
-			mode = deps.Out // where it is dense
+			mode = deps.Out // the tile is exact only if it is dense
 		}
 		if t, isTile := in.tileOf(r, mode); isTile && in.shape == nil {
 			in.boxes = append(in.boxes, t)
@@ -72,7 +72,8 @@ func (in *inference) add(r Reach) {
 	in.list = append(in.list, ir.Access{Region: region, Mode: mode})
 }
 
-// accesses merges what was added: a use of everything takes the parts of its kind with it.
+// accesses merges the collected accesses. A read or write of the whole parameter replaces the reads
+// or writes of its parts.
 func (in *inference) accesses() []ir.Access {
 	whole := ir.Region{Var: in.v, Text: in.text(), At: in.v.At}
 	in.list = append(in.list, in.tiles()...)
@@ -96,7 +97,8 @@ func (in *inference) text() string {
 	return in.v.Name
 }
 
-// region returns the part of the parameter that r touches; exact where it is that part and no more.
+// region returns a region of the parameter that contains the elements that r accesses. exact is
+// true if it contains no other element.
 func (in *inference) region(r Reach) (region ir.Region, exact, ok bool) {
 	region = ir.Region{Var: in.v, Text: in.text(), At: r.At}
 	if in.v.Type.Kind == ir.Pointer {
@@ -108,7 +110,7 @@ func (in *inference) region(r Reach) (region ir.Region, exact, ok bool) {
 	}
 	exact = !slices.ContainsFunc(spans, func(s Span) bool { return !s.Dense })
 	if len(spans) > 1 && (!exact || !r.Is(Certain)) {
-		return region, false, false // cutting a column to its extent would lose what wraps into the next row
+		return region, false, false // cutting a column at its extent would lose the elements that wrap into the next row
 	}
 	region.Shape = in.shape
 	for _, s := range spans {
@@ -121,7 +123,7 @@ func (in *inference) region(r Reach) (region ir.Region, exact, ok bool) {
 	return region, exact, true
 }
 
-// whyWhole says why r is taken to touch all of the parameter.
+// whyWhole returns the reason why r counts as an access to the whole parameter.
 func (in *inference) whyWhole(r Reach) string {
 	text := query.Source(r.Expr)
 	if r.Through != nil {
@@ -141,7 +143,7 @@ func (in *inference) whyWhole(r Reach) string {
 	return fmt.Sprintf("%s (%v) is no box of a row-major array of lengths that parameters give", text, r.At)
 }
 
-// covers reports whether d is all of the slice.
+// covers reports whether d is the whole slice.
 func (in *inference) covers(d ir.Range) bool {
 	lo, ok1 := AffineOf(d.Lo)
 	hi, ok2 := AffineOf(d.Hi)
@@ -149,9 +151,9 @@ func (in *inference) covers(d ir.Range) bool {
 	return ok1 && ok2 && zero && c == 0 && hi.Equal(AtomAffine(Atom{Var: in.v, Of: LenOf}))
 }
 
-// dimension returns [s.lo, s.hi+1), empty where a loop around r makes no iteration. What is only an
-// upper bound of the touch, or may not happen, is cut to the slice, so that the region stays within
-// it where the kernel does.
+// dimension returns [s.Lo, s.Hi+1), empty if a loop around r has no iteration. If the range is only
+// an upper bound, or r may not be executed, dimension clips it to the slice, so that the region is
+// inside the slice whenever the kernel's accesses are.
 func (in *inference) dimension(r Reach, s Span, exact bool) ir.Range {
 	lo, hi := s.Lo.Expr(r.At), s.Hi.AddConst(1).Expr(r.At)
 	if !exact || !r.Is(Certain) {
@@ -168,8 +170,8 @@ func (in *inference) dimension(r Reach, s Span, exact bool) ir.Range {
 	return ir.Range{Lo: lo, Hi: hi}
 }
 
-// nonEmpty returns the condition under which all loops around r whose bounds the host knows make an
-// iteration; nil where they always do.
+// nonEmpty returns the condition under which all loops around r whose bounds the host can evaluate
+// have an iteration; nil if they always have one.
 func (in *inference) nonEmpty(r Reach) ir.Expr {
 	var cond ir.Expr
 	for _, l := range r.Loops {
@@ -190,7 +192,7 @@ func (in *inference) nonEmpty(r Reach) ir.Expr {
 	return cond
 }
 
-// RegionText returns r as an author would write it.
+// RegionText returns r as an author would write it in a clause.
 func RegionText(r ir.Region) string {
 	text := ""
 	for _, n := range r.Shape {
@@ -211,7 +213,8 @@ func RegionText(r ir.Region) string {
 	return text
 }
 
-// MergeAccesses drops repeats, and makes in and out of the same region inout.
+// MergeAccesses removes duplicates, and merges an in and an out access to the same region into
+// inout.
 func MergeAccesses(list []ir.Access) []ir.Access {
 	var out []ir.Access
 	for _, a := range list {
@@ -223,7 +226,7 @@ func MergeAccesses(list []ir.Access) []ir.Access {
 	return out
 }
 
-// mergeModes takes b into a, an access to the same region, where one mode stands for both.
+// mergeModes merges access b into a, an access to the same region, if one mode can represent both.
 func mergeModes(a *ir.Access, b ir.Access) bool {
 	plain := func(m deps.Mode) bool { return m == deps.In || m == deps.Out || m == deps.InOut }
 	switch {
@@ -236,7 +239,7 @@ func mergeModes(a *ir.Access, b ir.Access) bool {
 	return false
 }
 
-// SameRegion reports whether a and b are the same as written, expanded.
+// SameRegion reports whether the expanded texts of a and b are equal.
 func SameRegion(a, b ir.Region) bool {
 	if a.Var != b.Var || len(a.Shape) != len(b.Shape) || len(a.Dims) != len(b.Dims) || !query.Same(a.When, b.When) {
 		return false

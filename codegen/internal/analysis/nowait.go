@@ -7,15 +7,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A FollowUp is a statement that threads come to without a barrier in between.
+// A FollowUp is a statement that a thread may reach after a construct with nowait, without a
+// barrier in between.
 type FollowUp struct {
 	Stmt  ir.Stmt
-	Sure  bool      // every thread comes to it, behind the construct
-	Again []ir.Stmt // the sequential loops whose next iteration it is in
+	Sure  bool      // every thread reaches it, after the construct
+	Again []ir.Stmt // the sequential loops in whose next iteration it is reached
 }
 
-// Holds reports whether f is a statement that is wanted, or has one inside with no barrier in front
-// of it there: in a branch, or in a loop that no directive governs.
+// Holds reports whether wanted accepts f's statement, or a statement inside it that can be reached
+// without a barrier: in a branch, or in a loop without a directive.
 func (f FollowUp) Holds(wanted func(ir.Stmt) bool) bool {
 	if wanted(f.Stmt) {
 		return true
@@ -30,15 +31,15 @@ func (f FollowUp) Holds(wanted func(ir.Stmt) bool) bool {
 	return found
 }
 
-// WithoutBarrier returns what threads come to from each construct with nowait in k without a
-// barrier in between.
+// WithoutBarrier returns, for each construct with nowait in k, the statements that threads may
+// reach after it without a barrier.
 func WithoutBarrier(k *ir.Kernel) map[ir.Stmt][]FollowUp {
 	out := map[ir.Stmt][]FollowUp{}
 	Nowaits(k, func(s ir.Stmt, rest []FollowUp, _ []ir.Stmt) { out[s] = rest })
 	return out
 }
 
-// sequential returns the body of a loop without a directive.
+// sequential returns the body of s if s is a loop without a directive.
 func sequential(s ir.Stmt) (body []ir.Stmt, ok bool) {
 	switch s := s.(type) {
 	case *ir.For:
@@ -49,8 +50,9 @@ func sequential(s ir.Stmt) (body []ir.Stmt, ok bool) {
 	return nil, false
 }
 
-// followUps returns what threads come to from the start of list on without a barrier: that of list,
-// then of the next iteration of loop up to where list begins, and what is behind.
+// followUps returns the statements that threads may reach without a barrier from the beginning of
+// list: those of list, those of start (the part of the next iteration of loop before list), and
+// behind.
 func followUps(k *ir.Kernel, list, before []ir.Stmt, behind []FollowUp, loop ir.Stmt, start []ir.Stmt) []FollowUp {
 	out, open := upToBarrier(list)
 	sure := true
@@ -71,7 +73,8 @@ func followUps(k *ir.Kernel, list, before []ir.Stmt, behind []FollowUp, loop ir.
 	return append(out, behind...)
 }
 
-// upToBarrier returns the statements of list up to the first barrier; open says that there is none.
+// upToBarrier returns the statements of list up to the first barrier. open is true if list has no
+// barrier.
 func upToBarrier(list []ir.Stmt) (out []FollowUp, open bool) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -92,8 +95,8 @@ func upToBarrier(list []ir.Stmt) (out []FollowUp, open bool) {
 	return out, true
 }
 
-// ofTeam reports whether d shares work out among the threads of a region that is there, with a
-// barrier at its end.
+// ofTeam reports whether d distributes work among the threads of the current team, with a barrier
+// at its end unless it has nowait.
 func ofTeam(d *ir.Directive) bool {
 	return d.Parts&ir.Parallel == 0 && d.Parts&(ir.Workshare|ir.Single) != 0
 }
@@ -103,7 +106,7 @@ func endsWithoutBarrier(s ir.Stmt) bool {
 	return d != nil && ofTeam(d) && d.Nowait
 }
 
-// A ClashKind is the known relation of two touches.
+// A ClashKind says whether two memory references may, or certainly do, conflict.
 type ClashKind uint8
 
 const (
@@ -112,8 +115,8 @@ const (
 	ClashCertain
 )
 
-// SharerOf returns the innermost loop or construct around r that its team shares, nil where each
-// thread comes to r.
+// SharerOf returns the innermost construct around r that distributes work among the threads of a
+// team or restricts it to one thread, nil if every thread reaches r.
 func SharerOf(r *Reach) ir.Stmt {
 	for i := len(r.In) - 1; i >= 0; i-- {
 		if d := ir.DirectiveOf(r.In[i]); ofTeam(d) || d.Parts&ir.Masked != 0 {
@@ -123,14 +126,15 @@ func SharerOf(r *Reach) ir.Stmt {
 	return nil
 }
 
-// LoopOf returns s where it is a loop, else nil.
+// LoopOf returns s if s is a for loop, else nil.
 func LoopOf(s ir.Stmt) *ir.For {
 	l, _ := s.(*ir.For)
 	return l
 }
 
-// SameIteration decides about touches in iterations of the same number: one thread runs both where
-// the loops are dealt out alike.
+// SameIteration returns ClashNever if iterations of x and y with the same number run in the same
+// thread, because both loops have the same schedule and the same iteration space; else
+// ClashPossible.
 func SameIteration(x, y *ir.For, w, r *Reach) ClashKind {
 	a := slices.IndexFunc(w.Loops, func(l LoopRange) bool { return l.For == x })
 	b := slices.IndexFunc(r.Loops, func(l LoopRange) bool { return l.For == y })
@@ -147,7 +151,8 @@ func SameIteration(x, y *ir.For, w, r *Reach) ClashKind {
 	return ClashNever
 }
 
-// DealtInOrder reports whether the thread of an iteration follows from its number.
+// DealtInOrder reports whether the number of an iteration determines its thread: a static schedule,
+// or none.
 func DealtInOrder(d *ir.Directive) bool {
 	return d.Schedule.Kind == ir.ScheduleNone || d.Schedule.Kind == ir.ScheduleStatic
 }
@@ -162,28 +167,29 @@ func sameChunk(x, y *ir.For) bool {
 	return ok1 && ok2 && m == n
 }
 
-// A nowaitVisit gets a construct with nowait, what threads come to from it without a barrier, and
-// the constructs around.
+// A nowaitVisit receives a construct with nowait, the statements that threads may reach after it
+// without a barrier, and the enclosing constructs.
 type nowaitVisit func(s ir.Stmt, rest []FollowUp, around []ir.Stmt)
 
-// Nowaits looks at each construct with nowait in the bodies of k and of what it calls.
-func Nowaits(k *ir.Kernel, met nowaitVisit) {
-	v := &nowaitSearch{kernel: k, met: met, holds: map[ir.Stmt]bool{}}
+// Nowaits calls visit for each construct with nowait in the body of k and of the functions that k
+// calls.
+func Nowaits(k *ir.Kernel, visit nowaitVisit) {
+	v := &nowaitSearch{kernel: k, visit: visit, holds: map[ir.Stmt]bool{}}
 	v.in(k.Body, nil, nil, nil)
 	for _, f := range k.Funcs {
 		v.in(f.Body, nil, nil, nil)
 	}
 }
 
-// nowaitSearch goes through a kernel. holds says of the statements that it has met whether they are
-// constructs with nowait or have one inside: only of these it looks at what follows.
+// nowaitSearch visits a kernel. holds caches the results of has; statements without a construct
+// with nowait inside are skipped.
 type nowaitSearch struct {
 	kernel *ir.Kernel
-	met    nowaitVisit
+	visit  nowaitVisit
 	holds  map[ir.Stmt]bool
 }
 
-// has reports whether s is a construct with nowait or has one inside.
+// has reports whether s is a construct with nowait or contains one.
 func (v *nowaitSearch) has(s ir.Stmt) bool {
 	known, ok := v.holds[s]
 	if !ok {
@@ -194,8 +200,8 @@ func (v *nowaitSearch) has(s ir.Stmt) bool {
 	return known
 }
 
-// in looks at the constructs of a list. behind is what follows the list without a barrier, loop the
-// sequential loop that the list is the body of, and around the constructs around.
+// in visits the constructs of list. behind are the statements that may follow list without a
+// barrier, loop is the sequential loop whose body list is, and around are the enclosing constructs.
 func (v *nowaitSearch) in(list []ir.Stmt, behind []FollowUp, loop ir.Stmt, around []ir.Stmt) {
 	for i, s := range list {
 		if !v.has(s) {
@@ -203,7 +209,7 @@ func (v *nowaitSearch) in(list []ir.Stmt, behind []FollowUp, loop ir.Stmt, aroun
 		}
 		rest := followUps(v.kernel, list[i+1:], list[i+1:], behind, loop, list[:i+1])
 		if endsWithoutBarrier(s) {
-			v.met(s, rest, around)
+			v.visit(s, rest, around)
 		}
 		inner, within := around, []ir.Stmt(nil)
 		var inLoop ir.Stmt
@@ -223,16 +229,17 @@ func (v *nowaitSearch) in(list []ir.Stmt, behind []FollowUp, loop ir.Stmt, aroun
 	}
 }
 
-// enclosing is where a Collector is: the directives around, and the phase.
+// enclosing is the current position of a Collector: the enclosing directives, and the phase.
 type enclosing struct {
 	in     []ir.Stmt
-	phases []int // of each phase an earlier one that it is, or itself
+	phases []int // for each phase, an earlier phase that it is joined with, or itself (a union-find forest)
 }
 
-// phase returns the number of the phase that code is in.
+// phase returns the number of the current phase.
 func (c *enclosing) phase() int { return max(0, len(c.phases)-1) }
 
-// PhaseOf returns one number for all phases that threads may be in at once with phase n.
+// PhaseOf returns the representative of the phases that threads may execute concurrently with phase
+// n.
 // Requires: all code has been collected.
 func (c *enclosing) PhaseOf(n int) int {
 	for n < len(c.phases) && c.phases[n] != n {
@@ -241,14 +248,14 @@ func (c *enclosing) PhaseOf(n int) int {
 	return n
 }
 
-// join makes two phases one.
+// join unites two phases, because threads may execute them concurrently.
 func (c *enclosing) join(a, b int) {
 	if a, b = c.PhaseOf(a), c.PhaseOf(b); a != b {
 		c.phases[max(a, b)] = min(a, b)
 	}
 }
 
-// begin begins a phase.
+// begin starts a new phase.
 func (c *enclosing) begin() {
 	if len(c.phases) == 0 {
 		c.phases = []int{0}
@@ -256,9 +263,9 @@ func (c *enclosing) begin() {
 	c.phases = append(c.phases, len(c.phases))
 }
 
-// behind notes the barrier that s is or ends with, and joins the phases that barriers in s do not
-// keep apart: of the last part of a loop with the first one of its next iteration, of the branches
-// of an If, and of what a jump leaves out.
+// behind records the barrier that s is or ends with. It also joins the phases that the barriers
+// inside s do not separate: the last phase of a loop with the first phase of its next iteration,
+// the branches of an If, and the code that a jump may skip.
 func (c *enclosing) behind(s ir.Stmt, first int) {
 	if d := ir.DirectiveOf(s); d != nil && ofTeam(d) && !d.Nowait {
 		defer c.begin()

@@ -6,11 +6,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Root returns the slice, or the pointer, through which memory is accessed.
+// Root returns the slice or pointer through which memory is accessed.
 func (a AccessForm) Root() *ir.Var { return a.root }
 
-// WrittenOnce returns the places that list writes, one of each slice, where list touches these
-// slices in no other place, and nothing else that it touches may be the same memory.
+// WrittenOnce returns the places that list writes, one for each slice. ok is false if list accesses
+// one of these slices at another place, or accesses other memory that may overlap with them.
 func (m *Dependences) WrittenOnce(list []ir.Stmt) ([]AccessForm, bool) {
 	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
 	c.Stmts(list)

@@ -7,15 +7,15 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// origins are the parameters of the kernel and the arrays that slice and pointer variables may
-// refer to, whatever the order of statements.
+// origins maps local slice and pointer variables to the kernel parameters and arrays that they may
+// refer to. The analysis ignores the order of statements.
 type origins struct {
 	k       *ir.Kernel
 	of      map[*ir.Var]*ir.VarSet
 	changed bool
 }
 
-// originsOf returns what the local slices and pointers of k may refer to.
+// originsOf computes the origins of the local slices and pointers of k, as a fixed point.
 func originsOf(k *ir.Kernel) *origins {
 	o := &origins{k: k, of: map[*ir.Var]*ir.VarSet{}, changed: true}
 	for o.changed {
@@ -50,7 +50,7 @@ func (o *origins) stmt(s ir.Stmt) bool {
 	return true
 }
 
-// give notes that v may refer to what value does.
+// give records that v may refer to the memory that value refers to.
 func (o *origins) give(v *ir.Var, value ir.Expr) {
 	if v == nil || value == nil || !query.IsAddress(v.Type) {
 		return
@@ -65,7 +65,7 @@ func (o *origins) give(v *ir.Var, value ir.Expr) {
 	from := &ir.VarSet{}
 	if from.Add(base); query.IsAddress(base.Type) && !slices.Contains(o.k.Params, base) {
 		if from = o.of[base]; from == nil {
-			return // it gets there when this is known
+			return // a later round adds v, when base has an origin
 		}
 	}
 	if o.of[v] == nil {
@@ -79,8 +79,9 @@ func (o *origins) give(v *ir.Var, value ir.Expr) {
 	}
 }
 
-// ThroughLocals adds to reaches, for those through slices and pointers that are assigned in several
-// places, reaches of the parameters of k that these may refer to: somewhere, and maybe not at all.
+// ThroughLocals adds to reaches, for each reference through a slice or pointer that is assigned in
+// several places, references to the parameters of k that the slice or pointer may refer to. Their
+// index is unknown and they may not be executed.
 func ThroughLocals(k *ir.Kernel, reaches []Reach) []Reach {
 	isLocal := func(r Reach) bool {
 		_, itself := r.Expr.(*ir.Ref)

@@ -5,19 +5,19 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A LoopRange is a loop and the values that its variable takes: from first to last by step,
-// downwards where step is negative; not known where a bound has no form.
+// A LoopRange is a loop and the values of its variable: from First to Last by Stride, downwards if
+// Stride is negative. Known is false if a bound is not affine.
 type LoopRange struct {
 	*ir.For
 	First, Last Affine
 	Stride      int64
 	Known       bool
-	By          Affine   // the step where it is not a constant
+	By          Affine   // the step, if it is not a constant
 	Loose       bool     // the variable may take fewer values
-	Fits        []Affine // what must not be negative besides for the variable to stay between first and last
+	Fits        []Affine // further forms that must not be negative for the variable to be between First and Last
 }
 
-// RangeOf returns the first value, the end and the step of l as forms.
+// RangeOf returns the range of l as forms.
 func (c *Collector) RangeOf(l *ir.For) LoopRange {
 	r := LoopRange{For: l, First: c.form(l.Lo), Last: c.form(l.Hi), By: Affine{Unknown: true}}
 	step, constant := query.Int64(l.Step)
@@ -46,8 +46,8 @@ func (r LoopRange) Ends() (lo, hi Affine) {
 	return r.First, r.Last
 }
 
-// extremes returns the smallest and largest value of a over the loops, outermost first; known is
-// false where a coefficient has no known sign or a bound no form.
+// extremes returns the smallest and largest value of a over loops, outermost first. known is false
+// if the sign of a coefficient or the form of a bound is unknown.
 func extremes(a Affine, loops []LoopRange) (lo, hi Affine, known bool) {
 	lo, hi = a, a
 	for i := len(loops) - 1; i >= 0; i-- {
@@ -69,7 +69,7 @@ func extremes(a Affine, loops []LoopRange) (lo, hi Affine, known bool) {
 	return lo, hi, lo.Known() && hi.Known()
 }
 
-// atExtreme puts v at up where its coefficient is positive, at down where it is negative.
+// atExtreme replaces v in a by up if its coefficient is positive, by down if it is negative.
 func atExtreme(a Affine, v *ir.Var, up, down Affine) (Affine, bool) {
 	coef, ok := a.Coef(v)
 	c, constant := coef.Const()
@@ -82,8 +82,8 @@ func atExtreme(a Affine, v *ir.Var, up, down Affine) (Affine, bool) {
 	return a.Subst(v, up), true
 }
 
-// Past returns what is added to the bound of a loop to get the last value that it allows; ok is
-// false where the step is not known or leads away.
+// Past returns the difference between the last value that the bound of a loop allows and the bound
+// itself. ok is false if the step is unknown or leads away from the bound.
 func (r LoopRange) Past() (add int64, ok bool) {
 	step, constant := query.Int64(r.Step)
 	switch {
@@ -98,9 +98,10 @@ func (r LoopRange) Past() (add int64, ok bool) {
 	return 0, false
 }
 
-// MaxDepth and MaxForms bound what is proved; accesses beyond are left to the kernel.
+// MaxDepth, MaxForms and MaxConds limit the size of proofs. Accesses beyond the limits are checked
+// when the kernel runs.
 const (
 	MaxDepth = 8
 	MaxForms = 256
-	MaxConds = 16 // around one access
+	MaxConds = 16 // enclosing conditions of one access
 )

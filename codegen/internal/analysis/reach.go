@@ -7,7 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// CollectStmt returns the reaches of the statements inside s.
+// CollectStmt returns the memory references of the statements inside s.
 func CollectStmt(k *ir.Kernel, s ir.Stmt) []Reach {
 	c := NewCollector(k)
 	c.Define(k.Body)
@@ -15,7 +15,7 @@ func CollectStmt(k *ir.Kernel, s ir.Stmt) []Reach {
 	return c.Out
 }
 
-// Shared reports whether a loop around r, inside outer, shares its iterations out to the teams.
+// Shared reports whether a loop around r, inside outer, distributes its iterations to the teams.
 func (r *Reach) Shared(outer ir.Stmt) bool {
 	return slices.ContainsFunc(r.In, func(s ir.Stmt) bool {
 		d := ir.DirectiveOf(s)
@@ -23,7 +23,8 @@ func (r *Reach) Shared(outer ir.Stmt) bool {
 	})
 }
 
-// HasCopy reports whether every iteration, team or thread of d has its own v, or combines it.
+// HasCopy reports whether each iteration, team or thread of d has a private copy of v, or v is a
+// reduction variable of d.
 func HasCopy(d *ir.Directive, v *ir.Var) bool {
 	if d == nil {
 		return false
@@ -41,7 +42,7 @@ func HasCopy(d *ir.Directive, v *ir.Var) bool {
 	return privateAgain(d, v)
 }
 
-// NestOf returns l and the loops that are collapsed into it.
+// NestOf returns l and the inner loops that it is collapsed with.
 func NestOf(l *ir.For) []*ir.For {
 	nest := []*ir.For{l}
 	for n := 1; n < l.Directive.Collapse; n++ {
@@ -54,9 +55,9 @@ func NestOf(l *ir.For) []*ir.For {
 	return nest
 }
 
-// Fixed reports whether the indices of r hold nothing but loop variables and what is declared
-// outside of the loop: a local of the body, or of a function that it calls, may differ from
-// iteration to iteration.
+// Fixed reports whether the indices of r contain only variables of nest and variables that are
+// declared outside the loop. A local variable of the body, or of a function that it calls, may
+// differ between iterations.
 func (r *Reach) Fixed(inside *ir.VarSet, nest []*ir.For) bool {
 	for _, index := range r.Indices() {
 		for _, a := range index.Atoms() {
@@ -70,8 +71,8 @@ func (r *Reach) Fixed(inside *ir.VarSet, nest []*ir.For) bool {
 	return true
 }
 
-// Guarded reports whether a condition around r singles out iterations or threads, so that not all
-// of them come to it.
+// Guarded reports whether a condition or construct around r selects some iterations or threads, so
+// that the others do not execute r.
 func (r *Reach) Guarded(nest []*ir.For) bool {
 	if slices.ContainsFunc(r.Conds, func(cond ir.Expr) bool { return singlesOut(cond, nest, true) }) {
 		return true
@@ -79,8 +80,8 @@ func (r *Reach) Guarded(nest []*ir.For) bool {
 	return slices.ContainsFunc(r.In, func(s ir.Stmt) bool { return ir.DirectiveOf(s).Parts&(ir.Single|ir.Masked) != 0 })
 }
 
-// singlesOut reports whether cond, where it holds or where it does not, names one iteration of a
-// loop of nest, or a thread.
+// singlesOut reports whether cond, if it has the value holds, selects one iteration of a loop of
+// nest, or a thread.
 func singlesOut(cond ir.Expr, nest []*ir.For, holds bool) bool {
 	equal := ir.Eq
 	if !holds {
@@ -104,26 +105,26 @@ func singlesOut(cond ir.Expr, nest []*ir.For, holds bool) bool {
 	return found
 }
 
-// CopiedIn reports whether l, or a construct inside it around r, gives r.base copies.
+// CopiedIn reports whether l, or a construct inside l around r, makes private copies of r.Base.
 func (r *Reach) CopiedIn(l *ir.For) bool {
 	return r.CopiedBy(l.Directive) || slices.ContainsFunc(r.In, func(s ir.Stmt) bool { return r.CopiedBy(ir.DirectiveOf(s)) })
 }
 
-// CopiedBy reports whether d gives r.base copies, or what r names: a pointer to r.base may be the
-// place of a reduction.
+// CopiedBy reports whether d makes private copies of r.Base, or of the variable that r names: the
+// place of a reduction may be a pointer to r.Base.
 func (r *Reach) CopiedBy(d *ir.Directive) bool {
 	return HasCopy(d, r.Base) || r.Expr != nil && HasCopy(d, query.BaseVar(r.Expr))
 }
 
-// Indices returns the index of the element and those inside it.
+// Indices returns the index of the element and the indices inside the element.
 func (r *Reach) Indices() []Affine { return append([]Affine{r.Index}, r.Inside...) }
 
-// Uses reports whether v is in an index of r.
+// Uses reports whether v occurs in an index of r.
 func (r *Reach) Uses(v *ir.Var) bool {
 	return slices.ContainsFunc(r.Indices(), func(a Affine) bool { return a.Has(v) })
 }
 
-// ConstTrips returns the number of iterations of l where its bounds are constant.
+// ConstTrips returns the number of iterations of l if its bounds are constant.
 func ConstTrips(l *ir.For) (int64, bool) {
 	lo, ok1 := query.Int64(l.Lo)
 	hi, ok2 := query.Int64(l.Hi)
@@ -144,21 +145,21 @@ func ConstTrips(l *ir.For) (int64, bool) {
 	return 0, false
 }
 
-// Anywhere returns r as a touch of any element of base, of which not even the place is known.
+// Anywhere returns r as a reference to an unknown element of base.
 func (r Reach) Anywhere(base *ir.Var) Reach {
 	return Reach{Base: base, Index: Affine{Unknown: true}, Write: r.Write, Atomic: r.Atomic, Loops: r.Loops, In: r.In, Phase: r.Phase}
 }
 
-// A DistPart is the use of one array by a dist_ clause: iterations of the innermost of loops own
-// parts of it.
+// A DistPart is the use of one array by a dist_ clause: each iteration of the innermost of Loops
+// owns a part of the array.
 type DistPart struct {
 	ir.DistArray
 	Loops  []LoopRange // outermost first
-	Conds  []ir.Expr   // of the Ifs around
-	Always bool        // but for conds it happens, and in every iteration of the loops around
+	Conds  []ir.Expr   // the conditions of the enclosing Ifs
+	Always bool        // if Conds hold, every iteration of the enclosing loops reaches the clause
 }
 
-// distParts notes the arrays of the dist_ clauses of s, the innermost of the loops around.
+// distParts records the arrays of the dist_ clauses of s, the innermost of the enclosing loops.
 func (c *Collector) distParts(s *ir.For) {
 	if s.Directive == nil {
 		return
@@ -168,8 +169,8 @@ func (c *Collector) distParts(s *ir.For) {
 	}
 }
 
-// Knows reports whether a is not negative wherever r happens, by the loops or by a condition around
-// it.
+// Knows reports whether a is not negative whenever r is executed. The proof uses the enclosing
+// loops and conditions.
 func (r *Reach) Knows(a Affine, params []*ir.Var) bool {
 	if s, ok := SpanOf(a, r.Loops, params); ok && AtLeast(s.Lo, 0) {
 		return true
@@ -177,9 +178,10 @@ func (r *Reach) Knows(a Affine, params []*ir.Var) bool {
 	return slices.ContainsFunc(r.Facts, func(f Fact) bool { return AtLeast(a.Sub(f.Form), 0) })
 }
 
-// BeforeAll reports whether read r, which stands before the writes among later, happens before each
-// of them: surely, or where it happens at all. In a loop around both, what an iteration reads may
-// have been written by one before it, unless the first iteration reads.
+// BeforeAll reports whether read r, which precedes the writes among later in the program, is
+// executed before each of them. sure is true if r is certainly executed; early is true if it is
+// executed before them or not at all. In a loop around both, an earlier iteration may have written
+// the element, so the read must be in the first iteration.
 func (r *Reach) BeforeAll(later []Reach) (early, sure bool) {
 	common := 0
 	for _, w := range later {
@@ -190,8 +192,8 @@ func (r *Reach) BeforeAll(later []Reach) (early, sure bool) {
 	return common == 0 || r.Is(Always) && r.inFirst(common), r.Is(Always) && r.inFirst(common)
 }
 
-// inFirst reports whether r happens in the first iteration of its outermost n loops, as far as the
-// loops inside them are not empty for all arguments: their bounds do not depend on these n.
+// inFirst reports whether the first iteration of the outermost n loops executes r, provided that
+// the loops inside them are not always empty: the bounds of these must not depend on the n loops.
 func (r *Reach) inFirst(n int) bool {
 	for _, l := range r.Loops[n:] {
 		if trips, ok := ConstTrips(l.For); ok && trips == 0 || n > 0 && !l.Known {
@@ -206,8 +208,8 @@ func (r *Reach) inFirst(n int) bool {
 	return true
 }
 
-// Moves reports whether every loop around r moves its index, so that its span is empty where a loop
-// makes no iteration.
+// Moves reports whether the index of r depends on every enclosing loop that may be empty. Then the
+// span of r is empty if such a loop has no iteration.
 func (r *Reach) Moves() bool {
 	return !slices.ContainsFunc(r.Loops, func(l LoopRange) bool {
 		n, ok := ConstTrips(l.For)
@@ -221,7 +223,7 @@ func AtLeast(a Affine, n int64) bool {
 	return ok && c >= n
 }
 
-// CommonLoops returns how many of the outermost loops are the same.
+// CommonLoops returns the number of outermost loops that a and b have in common.
 func CommonLoops(a, b []LoopRange) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n].For == b[n].For {
@@ -230,7 +232,8 @@ func CommonLoops(a, b []LoopRange) int {
 	return n
 }
 
-// CopiedHere reports whether a construct around r gives each thread or iteration what r touches.
+// CopiedHere reports whether r accesses memory that is private to a thread or iteration of a
+// construct around r.
 func (r *Reach) CopiedHere() bool {
 	if slices.ContainsFunc(r.In, func(s ir.Stmt) bool { return r.CopiedBy(ir.DirectiveOf(s)) }) {
 		return true
@@ -242,7 +245,7 @@ func (r *Reach) CopiedHere() bool {
 	return inside.Has(r.Base)
 }
 
-// Decided reports whether r happens where its facts hold, and only there.
+// Decided reports whether r is executed if and only if its facts hold.
 func (r *Reach) Decided() bool {
 	all, n := r.Is(Sure), len(r.Facts)
 	for _, c := range r.Conds {
@@ -252,13 +255,14 @@ func (r *Reach) Decided() bool {
 	return all && n == 0
 }
 
-// Happens reports whether r is in every iteration of the loops around, and of all of an element.
+// Happens reports whether every iteration of the enclosing loops executes r, and r accesses a whole
+// element.
 func (r *Reach) Happens() bool {
 	return r.Is(Always) && len(r.Conds) == 0 && PlainPlace(r.Expr) && len(r.Inside) == 0
 }
 
-// PlainPlace reports whether e is all of an element or a field of it, and no element of an array in
-// it.
+// PlainPlace reports whether e is a whole element or a field of one, and not an element of an array
+// inside it.
 func PlainPlace(e ir.Expr) bool {
 	if m, ok := e.(*ir.Member); ok {
 		return PlainPlace(m.X)

@@ -8,17 +8,17 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A ReductionUse is what a reduction combines, and how statements use it.
+// A ReductionUse recognises the statements that use a reduction.
 type ReductionUse struct {
 	Reduction ir.Reduction
 	Var       *ir.Var // the variable combined: the array for a part, the pointer for *p
 	Index     *ir.Var // of minloc and maxloc
 }
 
-// Updates reports whether s is one of the written forms.
+// Updates reports whether s is a permitted update of the reduction variable.
 func (u *ReductionUse) Updates(s ir.Stmt) bool {
 	if slices.ContainsFunc(query.DirectExprs(s), query.HasBadValue) {
-		return true // it could not be built
+		return true // the clause is erroneous
 	}
 	switch s := s.(type) {
 	case *ir.Assign:
@@ -31,8 +31,8 @@ func (u *ReductionUse) Updates(s ir.Stmt) bool {
 	return false
 }
 
-// Decides reports whether s is if !v { ...; v = e } for ||, or if v { ...; v = e } for &&, where
-// nothing else has to do with v.
+// Decides reports whether s is if !v { ...; v = e } for ||, or if v { ...; v = e } for &&, and
+// contains no other use of v.
 func (u *ReductionUse) Decides(s ir.Stmt) bool {
 	test, ok := s.(*ir.If)
 	if !ok || len(test.Else) > 0 || len(test.Then) == 0 {
@@ -52,10 +52,10 @@ func (u *ReductionUse) Decides(s ir.Stmt) bool {
 	return !found && !ir.Assigned(test.Then[:last]).Has(u.Var)
 }
 
-// touches reports whether place is what the reduction combines, or an element of it.
+// touches reports whether place is the reduction variable or an element of it.
 func (u *ReductionUse) touches(place ir.Expr) bool {
 	if u.Index != nil {
-		return false // a pair is only ever replaced under a comparison
+		return false // a pair is replaced under a comparison only
 	}
 	switch p := place.(type) {
 	case *ir.Ref, *ir.Deref, *ir.Member:
@@ -66,7 +66,7 @@ func (u *ReductionUse) touches(place ir.Expr) bool {
 	return false
 }
 
-// Elsewhere reports whether e is a part of the variable beside what the reduction combines.
+// Elsewhere reports whether e is a part of Var that the reduction does not combine.
 func (u *ReductionUse) Elsewhere(e ir.Expr) bool {
 	switch e.(type) {
 	case *ir.Index, *ir.Member:
@@ -75,8 +75,8 @@ func (u *ReductionUse) Elsewhere(e ir.Expr) bool {
 	return false
 }
 
-// element reports whether e is an element of what the reduction combines, an array, or is it
-// itself.
+// element reports whether e is an element of the array that the reduction combines, or the combined
+// element itself.
 func (u *ReductionUse) element(e *ir.Index) bool {
 	if query.Same(e, u.Reduction.Place) {
 		return true
@@ -102,7 +102,7 @@ func (u *ReductionUse) Mentions(e ir.Expr) bool {
 	return found
 }
 
-// References calls f for the places in e that name the variable, or the index of a pair.
+// References calls f for the references in e to the variable, and to the index of a pair.
 func (u *ReductionUse) References(e ir.Expr, f func(*ir.Ref)) {
 	if e == nil {
 		return
@@ -118,8 +118,8 @@ func (u *ReductionUse) References(e ir.Expr, f func(*ir.Ref)) {
 	})
 }
 
-// assigns accepts s op= e, s -= e under +, s = s op e, s = e op s, and chains of these, s = s + a -
-// b.
+// assigns accepts s op= e, s -= e for +, s = s op e, s = e op s, and chains of these, as in s = s +
+// a - b.
 func (u *ReductionUse) assigns(s *ir.Assign) bool {
 	value := s.Value
 	for {
@@ -137,8 +137,8 @@ func (u *ReductionUse) assigns(s *ir.Assign) bool {
 	}
 }
 
-// chain returns the operands of value, where that combines two by the operator of the clause; of s
-// - e the first one alone may be what is combined.
+// chain returns the operands of value if its operator is that of the clause. In s - e only the
+// first operand may be the reduction variable.
 func (u *ReductionUse) chain(value ir.Expr) (first, last ir.Expr) {
 	switch v := value.(type) {
 	case *ir.Binary:
@@ -153,13 +153,13 @@ func (u *ReductionUse) chain(value ir.Expr) (first, last ir.Expr) {
 	return nil, nil
 }
 
-// combines reports whether updating with op agrees with the operator of the clause.
+// combines reports whether an update by op is valid for the operator of the clause.
 func (u *ReductionUse) combines(op ir.Op) bool {
 	return op == u.Reduction.Op || op == ir.Sub && u.Reduction.Op == ir.Add
 }
 
-// selects accepts if e < s { s = e } for min and if e > s { s = e } for max, and the same with the
-// index for pairs.
+// selects accepts if e < s { s = e } for min and if e > s { s = e } for max, and for pairs the same
+// with the index.
 func (u *ReductionUse) selects(s *ir.If) bool {
 	value := u.comparedWith(s.Cond)
 	if value == nil || len(s.Else) > 0 {
@@ -182,9 +182,9 @@ func (u *ReductionUse) selects(s *ir.If) bool {
 	return set && setIndex
 }
 
-// comparedWith returns what cond, or one of several conditions that must all hold, compares the
-// place with; nil where it does not decide a minimum or maximum, or another condition has to do
-// with the place.
+// comparedWith returns the value that cond, or one of several conditions that must all hold,
+// compares the reduction variable with. It returns nil if the comparison does not select a minimum
+// or maximum, or if another condition uses the variable.
 func (u *ReductionUse) comparedWith(cond ir.Expr) ir.Expr {
 	b, ok := cond.(*ir.Binary)
 	if !ok {
@@ -201,7 +201,7 @@ func (u *ReductionUse) comparedWith(cond ir.Expr) ir.Expr {
 	}
 	less, greater := b.Op == ir.Lt || b.Op == ir.Le, b.Op == ir.Gt || b.Op == ir.Ge
 	if u.Index != nil && (b.Op == ir.Le || b.Op == ir.Ge) {
-		return nil // among equals the first one wins
+		return nil // of equal values, the first wins
 	}
 	wantLess := u.Reduction.Op == ir.Min || u.Reduction.Op == ir.MinLoc
 	wantGreater := u.Reduction.Op == ir.Max || u.Reduction.Op == ir.MaxLoc
@@ -219,8 +219,9 @@ func (u *ReductionUse) isPlace(e ir.Expr) bool {
 	return query.Same(e, u.Reduction.Place) || u.touches(e)
 }
 
-// OrderFree returns the reductions of loop g of k whose order does not show: of integers, the least
-// and the greatest of floats, and under fastmath sums and products of floats.
+// OrderFree returns the reductions of loop g of k whose result does not depend on the order of
+// updates: those of integers, minima and maxima of floats, and under fastmath also sums and
+// products of floats.
 func OrderFree(k *ir.Kernel, g *ir.For) []ir.Reduction {
 	var out []ir.Reduction
 	inside := ir.Declared(g.Body)
@@ -235,8 +236,8 @@ func OrderFree(k *ir.Kernel, g *ir.For) []ir.Reduction {
 	return out
 }
 
-// combinedBy returns the one operator by which list combines into v, where it does nothing else
-// with v.
+// combinedBy returns the only operator by which list combines values into v. ok is false if list
+// uses v in another way.
 func combinedBy(k *ir.Kernel, list []ir.Stmt, v *ir.Var) (op ir.Op, ok bool) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		a, is := s.(*ir.Assign)
@@ -269,8 +270,8 @@ func combinedBy(k *ir.Kernel, list []ir.Stmt, v *ir.Var) (op ir.Op, ok bool) {
 	return op, ok && updates > 0 && uses == 2*updates
 }
 
-// updateOp returns the operator by which value, assigned to v, combines v with others: of a chain
-// as max(v, a, b) the outermost.
+// updateOp returns the operator by which value, assigned to v, combines v with other values. For a
+// chain such as max(v, a, b) it is the outermost operator.
 func updateOp(v *ir.Var, value ir.Expr) (op ir.Op, ok bool) {
 	place := build.Ref(v, v.At)
 	if op, _, _, ok = query.UpdateForm(place, value); ok {
@@ -286,18 +287,18 @@ func updateOp(v *ir.Var, value ir.Expr) (op ir.Op, ok bool) {
 	return ir.NoOp, false
 }
 
-// A Pick is how a loop picks one of its iterations: if e < best { best = e; at = i }, where nothing
-// else in the loop has to do with best and at. Go's result is the first of the best, the last where
-// the comparison lets equals in.
+// A Pick describes a loop that selects one of its iterations: if e < best { best = e; at = i },
+// with no other use of best and at in the loop. The result is the first iteration with the best
+// value, or the last one if the comparison accepts equal values.
 type Pick struct {
 	If      *ir.If
 	Best    *ir.Var
-	Rel     ir.Op     // between a value and the best where it replaces that: <, <=, > or >=
-	Carried []*ir.Var // others that are set with it
+	Rel     ir.Op     // <, <=, > or >=: the relation of a new value to the best one that it replaces
+	Carried []*ir.Var // further variables that are set together with it
 	Values  map[*ir.Var]ir.Expr
 }
 
-// PicksOf returns the picks of loop g, whose body is flat.
+// PicksOf returns the picks of loop g. The body of g must be flat.
 func PicksOf(g *ir.For) []Pick {
 	var out []Pick
 	inside := ir.Declared(g.Body)
@@ -363,7 +364,7 @@ func pickOf(test *ir.If, inside *ir.VarSet) (Pick, bool) {
 	return p, true
 }
 
-// conditions appends those that all have to hold for e to.
+// conditions appends to out the operands of &&, all of which must hold for e to hold.
 func conditions(e ir.Expr, out *[]ir.Expr) {
 	if b, ok := e.(*ir.Binary); ok && b.Op == ir.LAnd {
 		conditions(b.X, out)
@@ -373,7 +374,8 @@ func conditions(e ir.Expr, out *[]ir.Expr) {
 	*out = append(*out, e)
 }
 
-// comparedBest returns the variable among values that e compares with another value, and how.
+// comparedBest returns the variable among values that e compares with another value, the relation,
+// and that value.
 func comparedBest(e ir.Expr, values map[*ir.Var]ir.Expr) (best *ir.Var, rel ir.Op, value ir.Expr) {
 	b, ok := e.(*ir.Binary)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// ScanPhases returns the two phases of the body of f, a loop that scans; ok is false where the body
-// could not be built.
+// ScanPhases returns the two phases of the body of f, a loop with an inscan reduction. ok is false
+// if the body has errors.
 func ScanPhases(f *ir.For) (first []ir.Stmt, second *ir.Block, ok bool) {
 	last := len(f.Body) - 1
 	if last < 0 {
@@ -20,8 +20,7 @@ func ScanPhases(f *ir.For) (first []ir.Stmt, second *ir.Block, ok bool) {
 	return f.Body[:last], second, ok
 }
 
-// InputPhase returns the statements of f that update what it scans, and ScanPhase those that read
-// it.
+// InputPhase returns the statements of f that update the scanned variables.
 func InputPhase(f *ir.For) []ir.Stmt {
 	first, second, ok := ScanPhases(f)
 	if ok && f.Directive.Scan.Exclusive {
@@ -30,7 +29,7 @@ func InputPhase(f *ir.For) []ir.Stmt {
 	return first
 }
 
-// ScanPhase returns the phase of scan loop f that uses the result; of a loop without a scan, its
+// ScanPhase returns the statements of f that read the result of the scan; if f has no scan, its
 // body.
 func ScanPhase(f *ir.For) []ir.Stmt {
 	first, second, ok := ScanPhases(f)
@@ -40,11 +39,11 @@ func ScanPhase(f *ir.For) []ir.Stmt {
 	return first
 }
 
-// TouchesPlace reports whether writing e may change place, which lies in the same variable or
-// behind the same pointer.
+// TouchesPlace reports whether an assignment to e may change place, which is in the same variable
+// or behind the same pointer.
 func TouchesPlace(e, place ir.Expr) bool { return !query.Disjoint(e, place) }
 
-// ScannedVars returns the variables that hold what d scans, or that it lies behind.
+// ScannedVars returns the variables that d scans, or whose elements or targets d scans.
 func ScannedVars(d *ir.Directive) *ir.VarSet {
 	out := &ir.VarSet{}
 	for _, r := range d.Reductions {
@@ -56,8 +55,9 @@ func ScannedVars(d *ir.Directive) *ir.VarSet {
 	return out
 }
 
-// SliceOf returns the statements of first that compute the locals which second uses. why says what
-// keeps them from being run ahead of, or again beside, the rest of first.
+// SliceOf returns the statements of first that compute the local variables that second uses. If
+// these cannot be executed separately from the rest of first, before it or a second time, why is
+// the reason.
 func SliceOf(first, second []ir.Stmt, scanned *ir.VarSet) (part []ir.Stmt, why string, at ir.Pos) {
 	declared := ir.Declared(first)
 	want := map[*ir.Var]bool{}
@@ -103,7 +103,7 @@ func SliceOf(first, second []ir.Stmt, scanned *ir.VarSet) (part []ir.Stmt, why s
 	return part, "", ir.Pos{}
 }
 
-// definesAny reports whether s declares or changes one of vars.
+// definesAny reports whether s declares or changes a variable of vars.
 func definesAny(s ir.Stmt, vars map[*ir.Var]bool) bool {
 	if d, ok := s.(*ir.Decl); ok && vars[d.Var] {
 		return true
@@ -111,8 +111,9 @@ func definesAny(s ir.Stmt, vars map[*ir.Var]bool) bool {
 	return slices.ContainsFunc(ir.Assigned([]ir.Stmt{s}).List(), func(v *ir.Var) bool { return vars[v] })
 }
 
-// SideEffect finds what list does beyond changing the variables of inner and the places of d, which
-// may be nil: stores behind slices and pointers, atomics, calls that store, and barriers.
+// SideEffect returns the first effect of list other than a change of a variable of inner or of a
+// place of d: a store through a slice or pointer, an atomic, a call that stores, or a barrier. d
+// may be nil.
 func SideEffect(list []ir.Stmt, inner *ir.VarSet, d *ir.Directive) (at ir.Pos, found bool) {
 	e := &Effects{Shared: func(v *ir.Var) bool { return !inner.Has(v) }}
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -129,14 +130,15 @@ func SideEffect(list []ir.Stmt, inner *ir.VarSet, d *ir.Directive) (at ir.Pos, f
 	return at, found
 }
 
-// isScanned reports whether place is one that d, which may be nil, scans.
+// isScanned reports whether d, which may be nil, scans place.
 func isScanned(d *ir.Directive, place ir.Expr) bool {
 	return d != nil && slices.ContainsFunc(d.Reductions, func(r ir.Reduction) bool {
 		return query.Same(r.Place, place) || r.Index != nil && query.Same(r.Index, place)
 	})
 }
 
-// WrittenBases returns where list writes memory, by the variable that it lies in or behind.
+// WrittenBases returns the positions at which list writes memory, by the variable that contains the
+// memory or refers to it.
 func WrittenBases(list []ir.Stmt) map[*ir.Var]ir.Pos {
 	out := map[*ir.Var]ir.Pos{}
 	note := func(e ir.Expr, at ir.Pos) {
@@ -158,8 +160,8 @@ func WrittenBases(list []ir.Stmt) map[*ir.Var]ir.Pos {
 	return out
 }
 
-// ScanFaults returns what is wrong with what the two phases of f have to do with one another
-// besides the scanned values.
+// ScanFaults returns errors about data flow between the two phases of f other than that of the
+// scanned variables.
 func ScanFaults(f *ir.For) (out []diag.Diagnostic) {
 	fail := func(at ir.Pos, what, why, instead string) {
 		out = append(out, diag.Diagnostic{Pos: at, Severity: diag.Error, What: what, Why: why, Instead: instead})

@@ -7,15 +7,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// FirstValues maps variables that never change to what they are declared with.
+// FirstValues maps variables that never change to their initial values.
 type FirstValues map[*ir.Var]ir.Expr
 
-// NonNegative reports whether e cannot be negative, nor wrap around: constants, lengths, places in
-// the grid, and sums and products of few places, which a grid bounds.
+// NonNegative reports whether e is known neither to be negative nor to wrap. It accepts constants,
+// lengths, positions in the grid, and sums and products of a few positions, whose size the grid
+// limits.
 func (f FirstValues) NonNegative(e ir.Expr) bool { return f.size(e, 0) > 0 }
 
-// Positive reports whether e is at least 1 and small: a constant, or a product of numbers of teams
-// and threads.
+// Positive reports whether e is known to be at least 1 and small: a constant, or a product of
+// numbers of teams and threads.
 func (f FirstValues) Positive(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -31,7 +32,8 @@ func (f FirstValues) Positive(e ir.Expr) bool {
 	return false
 }
 
-// size returns a number of bits in which e, which is not negative, fits; 0 where that is not known.
+// size returns a number of bits in which the non-negative value e fits, 0 if e may be negative or
+// no number is known.
 func (f FirstValues) size(e ir.Expr, depth int) int {
 	if depth > 8 {
 		return 0
@@ -43,7 +45,7 @@ func (f FirstValues) size(e ir.Expr, depth int) int {
 			n = 32
 		}
 	case *ir.Query:
-		n = 11 // of the threads of a team
+		n = 11 // the number of threads in a team
 		if e.What == ir.TeamNum || e.What == ir.NumTeams {
 			n = 31
 		}
@@ -69,12 +71,14 @@ func (f FirstValues) size(e ir.Expr, depth int) int {
 	return n
 }
 
-// Below returns an upper bound of what its bits keep from being negative: e < n, of a byte, a mask,
-// and of what is put together from such. ok is false where its type and form say nothing.
+// Below returns an upper bound n of a non-negative value e, so that 0 <= e < n. It knows the bounds
+// of masks, of unsigned types such as bytes, and of expressions of these. ok is false if type and
+// form of e give no bound.
 func Below(e ir.Expr) (n int64, ok bool) { return below(e, true) }
 
-// Masked is Below where the code itself says the bound, by a mask, a shift or a remainder: a table
-// has such a size then, as a rule, which it need not have because a byte is its index.
+// Masked is Below without bounds that follow only from a type. A mask, a shift or a remainder in
+// the code usually matches the size of the table that e indexes; a byte index does not imply a
+// table of 256 elements.
 func Masked(e ir.Expr) (n int64, ok bool) { return below(e, false) }
 
 func below(e ir.Expr, byType bool) (n int64, ok bool) {
@@ -103,7 +107,7 @@ func below(e ir.Expr, byType bool) (n int64, ok bool) {
 	return 0, false
 }
 
-// fits reports whether all below n, which is not negative, are values of t.
+// fits reports whether all values from 0 to n-1 are values of t.
 func fits(n int64, t *ir.Type) bool {
 	bits := 8 * int64(t.Size)
 	if t.IsSigned() {
@@ -155,9 +159,9 @@ func belowOrConst(e ir.Expr, byType bool) (n int64, ok bool) {
 	return below(e, byType)
 }
 
-// CountLoops makes counted loops of general ones whose step is a number of threads or teams, as of
-// a loop by which a thread takes its part of an array by hand: bounds of their indices are proved
-// like those of any counted loop.
+// CountLoops turns general loops whose step is a number of threads or teams into counted loops.
+// Kernels use such loops to distribute an array by hand; as counted loops they take part in the
+// proofs of bounds.
 func CountLoops(k *ir.Kernel) {
 	changed := ir.Assigned(k.Body)
 	for _, v := range ir.AddressTaken(k.Body).List() {
@@ -168,7 +172,7 @@ func CountLoops(k *ir.Kernel) {
 	k.Body = countedIn(r.CopyStmts(k.Body), first, changed)
 }
 
-// valuesOf returns the first values of the variables of list that are not in changed.
+// valuesOf returns the initial values of the variables of list that are not in changed.
 func valuesOf(list []ir.Stmt, changed *ir.VarSet) FirstValues {
 	out := FirstValues{}
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -211,8 +215,8 @@ func countedIn(list []ir.Stmt, first FirstValues, changed *ir.VarSet) []ir.Stmt 
 	return out
 }
 
-// countedLoop returns the counted loop that a declaration and the loop behind it are, nil where
-// they are none.
+// countedLoop returns the counted loop that is equivalent to declaration d and the following loop
+// w, nil if there is none.
 func countedLoop(d *ir.Decl, w *ir.While, first FirstValues, changed *ir.VarSet) *ir.For {
 	cond, ok := w.Cond.(*ir.Binary)
 	if !ok || d.Init == nil || d.Var.Type.Kind != ir.Int64 || cond.Op != ir.Lt || len(w.Pre) > 0 || len(w.Post) != 1 {

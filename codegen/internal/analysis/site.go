@@ -7,58 +7,60 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A Site is an operation that is checked: an index, a slice expression, or a division or shift by
-// what may not fit. Needs are not negative where it is right.
+// A Site is one execution of a checked operation: an index, a slice expression, a division, a
+// shift, a dereference, or the step of a loop. The operation succeeds if no form of Needs is
+// negative.
 type Site struct {
 	At    ir.Expr
 	Needs []Affine
-	Loops []LoopRange // around, outermost first
-	Conds []Fact      // what holds where it happens
+	Loops []LoopRange // the enclosing loops, outermost first
+	Conds []Fact      // the facts that hold at the operation
 }
 
-// A SiteFinder is what a collector that looks for sites knows besides: lengths of slices, and what
-// is derived from forms by operations that are not affine.
+// A SiteFinder is the part of a Collector that finds sites: their list, the lengths of slices, and
+// variables for the results of operations that are not affine.
 type SiteFinder struct {
-	lengths  map[*ir.Var]Affine // of slices that the kernel makes
-	set      map[*ir.Var]Affine // 1 for pointers that the kernel makes
-	counters map[*ir.Var]bool   // variables that only the ends of loops around change
-	frozen   map[*ir.Var]Affine // what variables that change hold in the statement that is looked at, which does not change them
+	lengths  map[*ir.Var]Affine // of slice variables that the kernel declares
+	set      map[*ir.Var]Affine // 1 for pointer variables that the kernel declares and that are not nil
+	counters map[*ir.Var]bool   // variables that change only at the end of an enclosing loop
+	frozen   map[*ir.Var]Affine // in the current statement, the values of variables that change elsewhere
 	Derived  map[*ir.Var]*Derivation
-	Order    []*Derivation // as they were made: later ones may hold earlier ones
+	Order    []*Derivation // in order of creation: a derivation may refer to earlier ones
 	List     []Site
-	Open     map[ir.Expr]bool // sites without forms in some run of their code
+	Open     map[ir.Expr]bool // sites whose needs are unknown in at least one execution
 	calls    int
-	Reaches  bool // what is touched is looked for, and sites are not
+	Reaches  bool // the collector looks for memory references only, and not for sites
 }
 
-// maxCalls bounds the calls that are followed: each may be one of many that a call makes.
+// maxCalls limits the number of calls that a collector follows. Nested calls multiply: the body of
+// a function is collected once for each chain of calls that leads to it.
 const maxCalls = 4096
 
-// A Derivation is a variable that stands for an operation on forms.
+// A Derivation is a variable that represents the result of an operation on two forms.
 type Derivation struct {
 	Var  *ir.Var
 	Op   DerivedOp
 	X, Y Affine
-	T    *ir.Type // of the operation
-	Host ir.Expr  // its value over parameters; nil where it is none
+	T    *ir.Type // the type of the operation
+	Host ir.Expr  // the result as an expression of kernel parameters; nil if there is none
 }
 
-// A DerivedOp is an operation whose result is not affine, but lies in known bounds.
+// A DerivedOp is an operation whose result is not affine, but has known bounds.
 type DerivedOp uint8
 
 const (
 	DerivedDiv    DerivedOp = iota // x / y
 	DerivedRem                     // x % y
 	DerivedShr                     // x >> y, y a constant
-	DerivedAnd                     // x & y, y a constant that is not negative
+	DerivedAnd                     // x & y, y a non-negative constant
 	DerivedMin                     // min(x, y)
 	DerivedMax                     // max(x, y)
-	DerivedNarrow                  // x in type t, which it has to fit
-	DerivedAny                     // a value from x to y, constants
+	DerivedNarrow                  // x, which must fit in type t
+	DerivedAny                     // any value from x to y, both constants
 )
 
-// FindSites returns the sites of k with their forms, and those that have none in some run of their
-// code.
+// FindSites returns the sites of k: in List with their forms, in Open those whose needs are unknown
+// in at least one execution.
 func FindSites(k *ir.Kernel) *SiteFinder {
 	c := NewCollector(k)
 	c.Sites = NewSiteFinder()
@@ -66,19 +68,20 @@ func FindSites(k *ir.Kernel) *SiteFinder {
 	return c.Sites
 }
 
-// NewSiteFinder returns a finder without any site.
+// NewSiteFinder returns an empty SiteFinder.
 func NewSiteFinder() *SiteFinder {
 	return &SiteFinder{lengths: map[*ir.Var]Affine{}, set: map[*ir.Var]Affine{}, counters: map[*ir.Var]bool{}, frozen: map[*ir.Var]Affine{}, Derived: map[*ir.Var]*Derivation{}, Open: map[ir.Expr]bool{}}
 }
 
-// TooMany reports whether so many calls were followed that nothing is known.
+// TooMany reports whether the collector stopped at maxCalls calls, so that the list of sites is
+// incomplete.
 func (f *SiteFinder) TooMany() bool { return f.calls > maxCalls }
 
-// A checker notes the checked operations that the code of a collector makes, where checks are of
-// interest.
+// A checker records the checked operations of the code of a Collector. It records nothing if the
+// collector has no SiteFinder.
 type checker struct{ of *Collector }
 
-// site notes that the checked operation at happens here, and is right where needs are not negative.
+// site records the checked operation at, which succeeds if no form of needs is negative.
 func (k checker) site(at ir.Expr, needs ...Affine) {
 	if k.of.Sites == nil || k.of.Sites.Reaches {
 		return
@@ -92,7 +95,7 @@ func (k checker) site(at ir.Expr, needs ...Affine) {
 	k.of.Sites.List = append(k.of.Sites.List, Site{At: at, Needs: needs, Loops: slices.Clone(k.of.Loops), Conds: k.of.factsWithSides(k.of.branches.conds)})
 }
 
-// checkedIndex notes the check of an index.
+// checkedIndex records the bounds check of an index.
 func (k checker) checkedIndex(e *ir.Index) {
 	if k.of.Sites != nil && e.Checked {
 		i := k.of.form(e.I)
@@ -100,12 +103,12 @@ func (k checker) checkedIndex(e *ir.Index) {
 	}
 }
 
-// checkedReslice notes the check of a slice expression.
+// checkedReslice records the bounds check of a slice expression.
 func (k checker) checkedReslice(e *ir.Reslice) {
 	if k.of.Sites == nil || !e.Checked {
 		return
 	}
-	capacity := k.of.lengthOf(e.X) // or more
+	capacity := k.of.lengthOf(e.X) // a lower bound of the capacity
 	if v := query.RefVar(e.X); v != nil && v.Space == ir.Param && v.Type.Kind == ir.Slice && !k.of.Mutable.Has(v) && k.of.ofKernel(v) {
 		capacity = AtomAffine(Atom{Var: v, Of: CapOf})
 	}
@@ -121,7 +124,7 @@ func (k checker) checkedReslice(e *ir.Reslice) {
 	k.site(e, needs...)
 }
 
-// checkedBinary notes the check of a divisor or of the count of a shift.
+// checkedBinary records the check of a divisor or of a shift count.
 func (k checker) checkedBinary(e *ir.Binary) {
 	if k.of.Sites == nil || !e.Checked {
 		return
@@ -133,7 +136,7 @@ func (k checker) checkedBinary(e *ir.Binary) {
 	k.site(e, y)
 }
 
-// partOf returns the bounds of a slice expression.
+// partOf returns the low and the high bound of a slice expression.
 func (c *Collector) partOf(e *ir.Reslice) (lo, hi Affine) {
 	if e.Lo != nil {
 		lo = c.form(e.Lo)
@@ -144,7 +147,7 @@ func (c *Collector) partOf(e *ir.Reslice) (lo, hi Affine) {
 	return lo, c.lengthOf(e.X)
 }
 
-// lengthOf returns the length of a slice or array as a form.
+// lengthOf returns the length of slice or array x as a form; the form is unknown if the length is.
 func (c *Collector) lengthOf(x ir.Expr) Affine {
 	if x.Type().Kind == ir.Array {
 		return ConstAffine(x.Type().Len)
@@ -167,14 +170,14 @@ func (c *Collector) lengthOf(x ir.Expr) Affine {
 // ofKernel reports whether v is a parameter of the kernel itself.
 func (c *Collector) ofKernel(v *ir.Var) bool { return slices.Contains(c.params, v) }
 
-// checkedDeref notes the check of a pointer.
+// checkedDeref records the nil check of a pointer.
 func (k checker) checkedDeref(e *ir.Deref) {
 	if k.of.Sites != nil && e.Checked {
 		k.site(e, k.of.pointer(e.X).AddConst(-1))
 	}
 }
 
-// pointer returns 1 as a form where e, a pointer, is not nil.
+// pointer returns a form that is 1 if pointer e is not nil, and 0 if it is nil.
 func (c *Collector) pointer(e ir.Expr) Affine {
 	switch e := e.(type) {
 	case *ir.AddrOf:
@@ -190,8 +193,8 @@ func (c *Collector) pointer(e ir.Expr) Affine {
 	return Affine{Unknown: true}
 }
 
-// checkedStep notes the check of the step of a loop, where it is not a constant, that it leads to
-// the bound.
+// checkedStep records the check that the step of a loop leads towards its bound, if the step is not
+// a constant.
 func (k checker) checkedStep(s *ir.For) {
 	if _, constant := query.Int64(s.Step); k.of.Sites == nil || constant {
 		return
@@ -204,7 +207,7 @@ func (k checker) checkedStep(s *ir.For) {
 	}
 }
 
-// checkedPlaces notes the checks of the places of reductions.
+// checkedPlaces records the checks of the places of reductions.
 func (k checker) checkedPlaces(d *ir.Directive) {
 	if k.of.Sites == nil || d == nil {
 		return
@@ -217,8 +220,8 @@ func (k checker) checkedPlaces(d *ir.Directive) {
 	}
 }
 
-// length notes how long a slice variable is that keeps its value, and that a pointer variable is
-// not nil.
+// length records the length of slice variable v, and that pointer variable v is not nil, after the
+// assignment of value.
 func (c *Collector) length(v *ir.Var, value ir.Expr) {
 	if c.Sites == nil {
 		return
@@ -237,7 +240,8 @@ func (c *Collector) length(v *ir.Var, value ir.Expr) {
 	}
 }
 
-// returned notes the results of a call as forms: those of a function that only ends in a return.
+// returned records the results of a call as forms, if the only return of the called function is its
+// last statement. Otherwise it removes the earlier forms.
 func (c *Collector) returned(s *ir.Call) {
 	values := resultsOf(s.Fn.Body)
 	for i, v := range s.Results {
@@ -253,7 +257,8 @@ func (c *Collector) returned(s *ir.Call) {
 	}
 }
 
-// resultsOf returns what a function returns, nil where it may return at more than one place.
+// resultsOf returns the results of a function body whose only return is its last statement, else
+// nil.
 func resultsOf(body []ir.Stmt) []ir.Expr {
 	if len(body) == 0 {
 		return nil
@@ -275,9 +280,9 @@ func resultsOf(body []ir.Stmt) []ir.Expr {
 	return last.Results
 }
 
-// valuesOnce returns the variables that are declared without a value and get one at a single place,
-// right behind: from a call, or at the end of a block. What is declared between is other such
-// variables.
+// valuesOnce returns the variables whose declaration has no value and which are assigned once, by
+// the statement that follows their declaration: by a call, or at the end of a block. Declarations
+// of other such variables may be in between.
 func valuesOnce(k *ir.Kernel) *ir.VarSet {
 	times, out := map[*ir.Var]int{}, &ir.VarSet{}
 	var candidates []*ir.Var
@@ -305,22 +310,22 @@ func valuesOnce(k *ir.Kernel) *ir.VarSet {
 	return out
 }
 
-// valuedBehind returns the variables in list that get a value right behind their declaration.
+// valuedBehind returns the variables in list that the statement after their declaration assigns.
 func valuedBehind(list []ir.Stmt) []*ir.Var {
 	f := &firstValues{}
 	f.list(list)
 	return f.behind
 }
 
-// firstValues looks for variables that get a value right behind their declaration.
+// firstValues collects the variables that the statement after their declaration assigns.
 type firstValues struct {
-	valued []*ir.Var // what the statements so far, and each of their runs, give a value
-	behind []*ir.Var // right behind its declaration
+	valued []*ir.Var // variables that the statements so far assign in every execution
+	behind []*ir.Var // variables that the statement after their declaration assigns
 }
 
-// list looks at the statements of a list and reports whether there is a jump in it.
+// list visits the statements of list and reports whether they contain a jump.
 func (f *firstValues) list(list []ir.Stmt) (jumps bool) {
-	declared := map[*ir.Var]bool{} // without a value, by the statements just before
+	declared := map[*ir.Var]bool{} // the variables that the directly preceding statements declare without a value
 	for _, s := range list {
 		if d, ok := s.(*ir.Decl); ok && d.Init == nil {
 			declared[d.Var] = true
@@ -341,7 +346,7 @@ func (f *firstValues) list(list []ir.Stmt) (jumps bool) {
 	return jumps
 }
 
-// stmt adds what s, and each of its runs, gives a value, and reports whether there is a jump in s.
+// stmt adds the variables that s assigns in every execution, and reports whether s contains a jump.
 func (f *firstValues) stmt(s ir.Stmt) (jumps bool) {
 	start := len(f.valued)
 	ir.Lists(s, func(inner []ir.Stmt) { jumps = f.list(inner) || jumps })
@@ -365,7 +370,7 @@ func (f *firstValues) stmt(s ir.Stmt) (jumps bool) {
 	return jumps
 }
 
-// Jumps reports whether there is a jump in list.
+// Jumps reports whether list contains a break, a continue or a return.
 func Jumps(list []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -378,7 +383,7 @@ func Jumps(list []ir.Stmt) bool {
 	return found
 }
 
-// shallow returns s without the statements in it.
+// shallow returns s without the statements inside s.
 func shallow(s ir.Stmt) ir.Stmt {
 	switch s := s.(type) {
 	case *ir.For:

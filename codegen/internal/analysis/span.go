@@ -6,19 +6,20 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Span is the set of values that an index takes over the loops around it, or a part of [lo, hi]
-// where it is not dense. Both ends are forms over parameters and lengths.
+// A Span is the set of values of an index over its enclosing loops. If Dense is false, it is only a
+// superset of them. Both ends are forms of parameters and lengths.
 type Span struct {
 	Lo, Hi Affine // inclusive
-	Dense  bool   // every value between is taken, the ends too
-	Single bool   // empty, hi < lo, exactly where the loops make no iteration
+	Dense  bool   // the index takes every value from Lo to Hi
+	Single bool   // the span is empty, Hi < Lo, if and only if the loops have no iteration
 }
 
-// SpanOf returns the values of index over the loops, outermost first; ok is false where they have
-// no such bounds.
+// SpanOf returns the values of index over loops, outermost first. ok is false if it has no such
+// bounds.
 //
-// A loop whose step in the index is the length of what the loops inside it cover continues that
-// dense interval: rows of a matrix that are written whole add up to one interval.
+// If the step of a loop in the index equals the length of the dense interval that its inner loops
+// cover, the loop extends this interval. In this way the rows of a whole matrix add up to one
+// interval.
 func SpanOf(index Affine, loops []LoopRange, params []*ir.Var) (s Span, ok bool) {
 	s = Span{Lo: index, Hi: index, Dense: true}
 	length := ConstAffine(1)
@@ -56,7 +57,7 @@ func SpanOf(index Affine, loops []LoopRange, params []*ir.Var) (s Span, ok bool)
 	return s, OnHost(s.Lo, params) && OnHost(s.Hi, params)
 }
 
-// continues reports whether l moves index by exactly length in every iteration, over bounds that no
+// continues reports whether each iteration of l moves index by exactly length, over bounds that no
 // loop changes.
 func continues(index Affine, l LoopRange, length Affine, loops []LoopRange) bool {
 	coef, ok := index.Coef(l.Var)
@@ -81,8 +82,8 @@ func OnHost(a Affine, params []*ir.Var) bool {
 	return a.Known() && !slices.ContainsFunc(a.Atoms(), func(x Atom) bool { return !slices.Contains(params, x.Var) })
 }
 
-// split takes an index into a row-major array of the shape apart into one index per dimension.
-// Terms that hold the stride of a dimension belong to it; ok is false where an extent is not a
+// splitIndex splits an index into a row-major array of shape into one index for each dimension.
+// Terms that contain the stride of a dimension belong to it. ok is false if an extent is not a
 // product.
 func splitIndex(index Affine, shape []ir.Expr) (dims []Affine, ok bool) {
 	if len(shape) < 2 {
@@ -108,7 +109,8 @@ func splitIndex(index Affine, shape []ir.Expr) (dims []Affine, ok bool) {
 	return dims, len(rest.Terms) == 0
 }
 
-// Divide returns the terms of a that hold the factor by, without it, and the others.
+// Divide returns the terms of a that contain the factor by, without that factor, and the other
+// terms.
 func Divide(a Affine, by Term) (quotient, rest Affine) {
 	var q, r []Term
 	for _, t := range a.Terms {
@@ -133,8 +135,8 @@ func removeAtoms(from, atoms []Atom) ([]Atom, bool) {
 	return out, true
 }
 
-// Spans returns the values of the index of r in each dimension of an array of the shape (none: one
-// dimension); ok is false where one has no bounds.
+// Spans returns the span of the index of r in each dimension of an array of shape; an empty shape
+// means one dimension. ok is false if a dimension has no bounds.
 func (r *Reach) Spans(shape []ir.Expr, params []*ir.Var) (out []Span, ok bool) {
 	dims, ok := splitIndex(r.Index, shape)
 	if !ok {
@@ -151,8 +153,8 @@ func (r *Reach) Spans(shape []ir.Expr, params []*ir.Var) (out []Span, ok bool) {
 	return out, true
 }
 
-// SharesLoop reports whether a loop moves the index of dimension i and of another one together,
-// along a diagonal.
+// SharesLoop reports whether a loop changes the index of dimension i together with that of another
+// dimension, along a diagonal.
 func SharesLoop(dims []Affine, i int, loops []LoopRange) bool {
 	return slices.ContainsFunc(loops, func(l LoopRange) bool {
 		for j, d := range dims {

@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// steppedOver reports whether w and a never touch the same element because one of them touches
-// elements between those of the other: their constant strides have a common divisor that does not
+// steppedOver reports whether w and a never access the same element because the elements of one are
+// between those of the other. Their constant strides then have a common divisor that does not
 // divide the distance.
 func (m *Dependences) steppedOver(w, a AccessForm) bool {
 	gap, ok := w.Form.withoutVars().Sub(a.Form.withoutVars()).Const()
@@ -44,9 +44,9 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// withoutEqual takes a loop inside f out of w and a, whose variable must be the same in both where
-// they touch the same element: its stride is longer than all that the other variables move the
-// index by. Of a[i*m+j] in for j { for i { } } that is i.
+// withoutEqual removes from w and a a loop inside f whose variable must have the same value in both
+// wherever they access the same element, because its stride exceeds the distance that all other
+// variables can cover. In a[i*m+j] with for j { for i { } } this is the loop over i.
 func (m *Dependences) withoutEqual(f *ir.For, w, a AccessForm) (w2, a2 AccessForm, ok bool) {
 	for i, g := range w.Loops {
 		j := slices.Index(a.Loops, g)
@@ -70,8 +70,8 @@ func (m *Dependences) withoutEqual(f *ir.For, w, a AccessForm) (w2, a2 AccessFor
 	return w, a, false
 }
 
-// sameLattice reports whether two values of g's variable, each in an iteration of f, differ by a
-// multiple of g's step: g begins at the same value in all of them, or passes every integer.
+// sameLattice reports whether two values of g's variable, in any two iterations of f, differ by a
+// multiple of g's step: g starts at the same value in each iteration, or visits every integer.
 func (m *Dependences) sameLattice(f, g *ir.For) bool {
 	if step, ok := query.Int64(g.Step); ok && (step == 1 || step == -1) {
 		return true
@@ -80,12 +80,12 @@ func (m *Dependences) sameLattice(f, g *ir.For) bool {
 	return ok && first.Known() && !first.Has(f.Var) && m.keeps(f, first)
 }
 
-// boundsOn reports whether v decides how far one of ranges goes.
+// boundsOn reports whether the bounds of one of ranges depend on v.
 func boundsOn(ranges []bounds, v *ir.Var) bool {
 	return slices.ContainsFunc(ranges, func(b bounds) bool { return b.Var != v && (b.Lo.Has(v) || b.Hi.Has(v)) })
 }
 
-// without is a with the variable of its loop number i at zero.
+// without returns a with the variable of its loop i replaced by zero.
 func (a AccessForm) without(i int) AccessForm {
 	a.Form = a.Form.Without(a.Loops[i].Var)
 	a.Loops = slices.Delete(slices.Clone(a.Loops), i, i+1)
@@ -93,7 +93,7 @@ func (a AccessForm) without(i int) AccessForm {
 	return a
 }
 
-// restOver returns the range of a's index minus w's, each in any iteration of f.
+// restOver returns the range of the index of a minus the index of w, in any two iterations of f.
 func (m *Dependences) restOver(f *ir.For, w, a AccessForm) (extent, bool) {
 	whole := boundsOfAll([]*ir.For{f})
 	sw, ok1 := spread(w.Form, append(whole, w.ranges...))
@@ -105,8 +105,8 @@ func (m *Dependences) restOver(f *ir.For, w, a AccessForm) (extent, bool) {
 	return s, s.lo.Known() && s.hi.Known()
 }
 
-// counts reports whether f runs coef iterations, or few less: with as many as it would take to
-// wrap, it ends never.
+// counts reports whether f runs about coef iterations. A loop with enough iterations to make an
+// index wrap would never end.
 func (m *Dependences) counts(f *ir.For, coef Affine) bool {
 	b := boundsOfAll([]*ir.For{f})[0]
 	if !b.Lo.Known() || !b.Hi.Known() {
@@ -116,8 +116,9 @@ func (m *Dependences) counts(f *ir.For, coef Affine) bool {
 	return ok && integers.Magnitude(c) < smallStride
 }
 
-// fromZero is a with loops that begin elsewhere in every iteration of f, and are as long in all of
-// them, counted from zero: in for j := i*m; j < (i+1)*m it is i*m + j that x[j] means.
+// fromZero returns a with inner loops that start at zero. It shifts each loop whose start, but not
+// whose length, depends on the variable of f: for j := i*m; j < (i+1)*m with x[j] becomes a loop
+// from 0 with x[i*m+j].
 func (a AccessForm) fromZero(f *ir.For) AccessForm {
 	for i, b := range a.ranges {
 		width := b.Hi.Sub(b.Lo)

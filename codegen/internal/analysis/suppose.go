@@ -8,16 +8,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// maxSupposed bounds the test.
+// maxSupposed is the maximum number of conditions that a runtime test may have.
 const maxSupposed = 16
 
-// A supposition is what has to hold for a loop to be parallel.
+// A supposition is the set of conditions under which a loop is parallel, for a runtime test.
 type supposition struct {
 	conds []ir.Expr
-	loop  *ir.For // that is kept twice: the test stands in front of it
+	loop  *ir.For // the loop with two versions: the test precedes it
 }
 
-// SupposeApart reports whether x and y are known, or may be supposed, to have no byte in common.
+// SupposeApart reports whether x and y are known, or may be assumed, not to overlap.
 func (m *Dependences) SupposeApart(x, y *ir.Var) bool {
 	given := func(v *ir.Var) bool {
 		return v != nil && v.Space == ir.Param && (v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer)
@@ -32,7 +32,8 @@ func (m *Dependences) SupposeApart(x, y *ir.Var) bool {
 	return m.SupposeAll(&ir.Apart{X: build.Ref(x, at), Y: build.Ref(y, at), At: at})
 }
 
-// SupposeAll reports whether conditions are known to hold, or may be supposed to.
+// SupposeAll reports whether all conds are known to hold, or may be assumed. It records the
+// assumptions.
 func (m *Dependences) SupposeAll(conds ...ir.Expr) bool {
 	var missing []ir.Expr
 	for _, c := range conds {
@@ -55,8 +56,7 @@ func (m *Dependences) SupposeAll(conds ...ir.Expr) bool {
 	return true
 }
 
-// seesAll reports whether the variables in c are what they are in the loop already where the test
-// stands.
+// seesAll reports whether the variables in c have the same values at the test as inside the loop.
 func (m *Dependences) seesAll(c ir.Expr) bool {
 	f := m.suppose.loop
 	declared, assigned, taken := ir.Declared([]ir.Stmt{f}), ir.Assigned(f.Body), ir.AddressTaken(m.k.Body)
@@ -76,8 +76,8 @@ func containsExpr(list []ir.Expr, e ir.Expr) bool {
 	return slices.ContainsFunc(list, func(x ir.Expr) bool { return query.Same(x, e) || swapped != nil && query.Same(x, swapped) })
 }
 
-// Supposing returns what has to hold for a loop in f, or f itself, to be parallel, where that makes
-// it so.
+// Supposing returns the conditions under which f, or a loop in it, is parallel. ok is false if
+// parallel fails, or succeeds without conditions.
 func (m *Dependences) Supposing(f *ir.For, parallel func() bool) ([]ir.Expr, bool) {
 	outer := m.suppose
 	m.suppose = &supposition{loop: f}

@@ -10,28 +10,28 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// This file infers boxes of row-major arrays whose shape no directive gives: in x[(i+1)*w+j-1],
-// with loops over i and j, w is the length of a row. The access is the box from the least to the
-// greatest coordinate of each dimension wherever these stay inside of their rows, which each launch
-// tests; elsewhere it is the whole slice.
+// This file infers boxes of row-major arrays without a shape directive. In x[(i+1)*w+j-1], with
+// loops over i and j, w is the length of a row. The access is the box from the smallest to the
+// largest coordinate of each dimension, provided that the coordinates do not exceed the row. Each
+// launch tests this; if the test fails, the access is the whole slice.
 
-// A tile is a box of a slice that is read as an array with rows of stride[0] elements, stride[1]
-// elements in those, and so on to 1.
+// A tile is a box of a slice that is addressed as a row-major array. strides are the distances
+// between neighbours in each dimension.
 type tile struct {
-	strides []Affine // outermost first; of the last dimension it is 1
+	strides []Affine // outermost first; the last one is 1
 	spans   []Span   // of each dimension
 	mode    deps.Mode
-	runs    ir.Expr // the loops around make an iteration; nil for always
+	runs    ir.Expr // the condition under which the enclosing loops have an iteration; nil for always
 	at      ir.Pos
 }
 
-// maxTileDims bounds the dimensions of a tile, maxTileTerms what the test of one adds up.
+// maxTileDims limits the dimensions of a tile, and maxTileTerms the number of terms in its test.
 const (
 	maxTileDims  = 4
 	maxTileTerms = 6
 )
 
-// tileOf returns the tile that r touches in a slice of unknown shape.
+// tileOf returns the tile of a slice of unknown shape that r accesses.
 func (in *inference) tileOf(r Reach, mode deps.Mode) (t tile, ok bool) {
 	strides := in.stridesOf(r)
 	if len(strides) < 2 || len(strides) > maxTileDims {
@@ -63,16 +63,15 @@ func (in *inference) tileOf(r Reach, mode deps.Mode) (t tile, ok bool) {
 	return t, true
 }
 
-// plainSum reports whether a has few terms with small coefficients: its value stays within 64 bits
-// where its products do.
+// plainSum reports whether a has few terms with small coefficients, so that a does not overflow 64
+// bits if its products do not.
 func plainSum(a Affine) bool {
 	return len(a.Terms) <= maxTileTerms && !slices.ContainsFunc(a.Terms, func(t Term) bool {
 		return integers.Magnitude(t.Coef) > 16 && len(t.Atoms) > 0 || integers.Magnitude(t.Coef) > 1<<56
 	})
 }
 
-// stridesOf returns the distances by which loops move r, that are not constants, the longest first,
-// and 1.
+// stridesOf returns the symbolic distances by which loops move r, in descending order, and 1.
 func (in *inference) stridesOf(r Reach) []Affine {
 	var out []Affine
 	for _, l := range r.Loops {
@@ -96,7 +95,8 @@ func (in *inference) stridesOf(r Reach) []Affine {
 	return append(out, ConstAffine(1))
 }
 
-// divideForm returns a/by and the rest, by the first term of by, which has the most atoms.
+// divideForm returns quotient and rest of a divided by the first term of by, which has the most
+// atoms.
 func divideForm(a, by Affine) (quotient, rest Affine) {
 	if c, ok := by.Const(); ok && c == 1 || !a.Known() || len(by.Terms) == 0 {
 		return a, Affine{}
@@ -115,8 +115,8 @@ func divideForm(a, by Affine) (quotient, rest Affine) {
 	return quotient, rest
 }
 
-// join takes u into t where both are of one shape and their ends differ by constants: then the box
-// around both is t.
+// join extends t to the box around t and u, if both have the same strides and their ends differ by
+// constants.
 func (t *tile) join(u tile) bool {
 	if t.mode == deps.Out || u.mode == deps.Out || len(t.spans) != len(u.spans) || !query.Same(t.runs, u.runs) {
 		return false
@@ -135,8 +135,8 @@ func (t *tile) join(u tile) bool {
 	return true
 }
 
-// tiles returns the accesses of the tiles of a parameter: the boxes, and the whole slice for
-// launches in which one does not stay in its rows.
+// tiles returns the accesses for the tiles of a parameter: the boxes, and the whole slice for
+// launches in which a box exceeds its rows.
 func (in *inference) tiles() []ir.Access {
 	var joined []tile
 	for _, t := range in.boxes {
@@ -164,7 +164,8 @@ func (t *tile) equal(u tile) bool {
 		slices.EqualFunc(t.spans, u.spans, func(x, y Span) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) })
 }
 
-// tileAccesses returns the box of t, and the whole slice for where it is none.
+// tileAccesses returns the access to the box of t, and the access to the whole slice for launches
+// in which t is not a box.
 func (in *inference) tileAccesses(t tile) []ir.Access {
 	fits := in.inRows(t)
 	box := ir.Region{Var: in.v, At: t.at, Shape: []ir.Expr{nil}, When: bothHold(t.runs, fits, t.at)}
@@ -184,8 +185,8 @@ func (in *inference) tileAccesses(t tile) []ir.Access {
 	return []ir.Access{{Region: box, Mode: t.mode}, rest}
 }
 
-// inRows returns the test that the coordinates of t stay inside of their rows, and these in the
-// slice. No number in it is so large that it wraps.
+// inRows returns the test that the coordinates of t do not exceed their rows and that the rows are
+// in the slice. No intermediate value of the test wraps.
 func (in *inference) inRows(t tile) ir.Expr {
 	at := t.at
 	var cond ir.Expr
@@ -218,8 +219,8 @@ func (in *inference) inRows(t tile) ir.Expr {
 	return bothHold(cond, in.inSlice(t), at)
 }
 
-// inSlice returns the test that the last element of t, whose coordinates stay inside of their rows,
-// is in the slice: in a whole row of it, or in the part of a row that it ends with.
+// inSlice returns the test that the last element of t, whose coordinates do not exceed their rows,
+// is in the slice: in a whole row, or in the partial row at its end.
 func (in *inference) inSlice(t tile) ir.Expr {
 	at := t.at
 	of := func(op ir.Op) ir.Expr {
@@ -243,7 +244,8 @@ func (in *inference) inSlice(t tile) ir.Expr {
 	return build.Compare(ir.LOr, whole, part, at)
 }
 
-// limit bounds the variables in t: sums of products of them stay within 64 bits.
+// limit returns a bound for the variables in t below which sums of their products do not overflow
+// 64 bits.
 func (t *tile) limit() int64 {
 	factors := 1
 	for d, s := range t.spans {

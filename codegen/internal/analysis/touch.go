@@ -8,9 +8,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Touches lists what the iterations of f touch in memory. Where the body calls functions that touch
-// memory, uses parts of slices or pointers, or has atomics, the accesses are those that the
-// collector finds through them.
+// Touches lists the memory accesses of the iterations of f. If the body calls functions that access
+// memory, uses parts of slices or pointers, or has atomics, Touches finds the accesses with a
+// Collector.
 func (m *Dependences) Touches(f *ir.For, d *ir.Directive) (list []AccessForm, why string) {
 	list, why = m.accesses(f)
 	local := func(a AccessForm) bool { return a.root == nil || a.root.Space != ir.Param }
@@ -18,7 +18,7 @@ func (m *Dependences) Touches(f *ir.For, d *ir.Directive) (list []AccessForm, wh
 		return list, why
 	}
 	if slices.ContainsFunc(m.k.Params, func(v *ir.Var) bool { return ir.Assigned(m.k.Body).Has(v) }) {
-		return list, why // a name stands for several slices
+		return list, why // one name denotes several slices
 	}
 	c := NewCollector(m.k)
 	c.Define(m.k.Body)
@@ -36,8 +36,8 @@ func (m *Dependences) Touches(f *ir.For, d *ir.Directive) (list []AccessForm, wh
 	return list, ""
 }
 
-// accessOf returns r as an access; ok is false where it is of a variable that each iteration has
-// for itself, or of no memory.
+// accessOf returns r as an AccessForm. ok is false if r is not an access to memory, or accesses a
+// variable that is private to an iteration.
 func accessOf(r Reach, declared *ir.VarSet) (a AccessForm, ok bool) {
 	kind := r.Base.Type.Kind
 	_, whole := r.Expr.(*ir.Ref)
@@ -47,7 +47,7 @@ func accessOf(r Reach, declared *ir.VarSet) (a AccessForm, ok bool) {
 	}
 	a = AccessForm{root: r.Base, kinds: KindsOf(r.Expr.Type()), Form: r.Index, write: r.Write, Known: r.Index.Known(), atomic: r.Atomic, at: r.At}
 	if kind != ir.Array && r.Base.Space != ir.Param || throughMemory(r.Expr) {
-		a.root, a.Known = nil, false // it may be another slice in every iteration
+		a.root, a.Known = nil, false // each iteration may access a different slice
 	}
 	for _, l := range r.Loops {
 		lo, hi := l.Ends()
@@ -60,8 +60,8 @@ func accessOf(r Reach, declared *ir.VarSet) (a AccessForm, ok bool) {
 	return a, true
 }
 
-// throughMemory reports whether place e lies where a slice or pointer says that is itself in
-// memory, or is made again.
+// throughMemory reports whether place e is accessed through a slice or pointer that is loaded from
+// memory or computed.
 func throughMemory(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Index:
@@ -77,7 +77,7 @@ func throughMemory(e ir.Expr) bool {
 	return false
 }
 
-// namesMemory reports whether slice or pointer e is made of variables alone.
+// namesMemory reports whether slice or pointer e consists of variables only.
 func namesMemory(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -90,8 +90,8 @@ func namesMemory(e ir.Expr) bool {
 	return false
 }
 
-// inside returns the variables that each iteration of f has for itself, those of the functions that
-// it calls too.
+// inside returns the variables that are private to an iteration of f, including those of the
+// functions that it calls.
 func (m *Dependences) inside(f *ir.For) *ir.VarSet {
 	out := ir.Declared(f.Body)
 	for _, fn := range m.k.Funcs {
@@ -113,8 +113,8 @@ func (m *Dependences) keeps(f *ir.For, forms ...Affine) bool {
 	})
 }
 
-// WithReductions leaves out of list what the reductions of d combine in memory, which each
-// iteration has copies of, and adds what is written in these places when the loop ends.
+// WithReductions removes from list the accesses to memory that the reductions of d combine, because
+// each iteration has a copy of it, and adds the writes of the results at the end of the loop.
 func WithReductions(list []AccessForm, d *ir.Directive) []AccessForm {
 	if d == nil {
 		return list
@@ -134,8 +134,8 @@ func WithReductions(list []AccessForm, d *ir.Directive) []AccessForm {
 	return list
 }
 
-// memoryOf returns the pointer or slice through which place e is reached, and the element; nil
-// where it is a variable's own memory.
+// memoryOf returns the pointer or slice through which place e is accessed, and the element. It
+// returns nil if e is in the memory of a variable.
 func memoryOf(e ir.Expr) (*ir.Var, Affine) {
 	switch e := e.(type) {
 	case *ir.Deref:
@@ -154,7 +154,7 @@ func memoryOf(e ir.Expr) (*ir.Var, Affine) {
 	return nil, Affine{}
 }
 
-// atomicsIn returns the atomics of list and of the functions that it calls.
+// atomicsIn returns the atomics of list and of the functions that list calls.
 func atomicsIn(list []ir.Stmt) (out []*ir.Atomic) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		switch s := s.(type) {
@@ -168,8 +168,8 @@ func atomicsIn(list []ir.Stmt) (out []*ir.Atomic) {
 	return out
 }
 
-// commute reports whether the atomics do the same in every order: updates whose operators are of
-// one kind. The sum of floats may differ in its last bits, as a reduction does.
+// commute reports whether the atomics have the same result in every order: all are updates with
+// operators of one kind. The last bits of a float sum may depend on the order, as in a reduction.
 func commute(list []*ir.Atomic) bool {
 	class := func(op ir.Op) ir.Op {
 		switch op {
@@ -188,8 +188,7 @@ func commute(list []*ir.Atomic) bool {
 	return true
 }
 
-// updatedAlone reports whether list does nothing with variable v but update it by atomics that
-// commute.
+// updatedAlone reports whether atomics that commute are the only uses of variable v in list.
 func updatedAlone(list []ir.Stmt, v *ir.Var) bool {
 	uses, updates := 0, 0
 	ir.Inspect(list, func(s ir.Stmt) {
@@ -207,8 +206,8 @@ func updatedAlone(list []ir.Stmt, v *ir.Var) bool {
 	return updates > 0 && uses == updates && commute(atomicsIn(list))
 }
 
-// CarriedLast returns why the last value of a lastprivate variable of d depends on more than the
-// last iteration of body.
+// CarriedLast returns the reason why the last value of a lastprivate variable of d depends on more
+// than the last iteration of body, "" if it does not.
 func CarriedLast(body []ir.Stmt, d *ir.Directive) string {
 	for _, v := range d.Lastprivate {
 		flow := NewPrivateFlow(v, nil)
