@@ -10,18 +10,19 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Kind names a family of devices: "smp", "sim", "cuda". Tokens are counted per kind.
+// A Kind is the name of a family of devices, such as "smp", "sim" or "cuda". Tokens are counted for
+// each kind.
 type Kind string
 
-// SMP is the kind of the CPU workers. Kinds other than SMP are accelerators: they have an address
-// space of their own.
+// SMP is the kind of the CPU workers. Every other kind is an accelerator with its own address
+// space.
 const SMP Kind = "smp"
 
-// Acc in a device clause or in resources stands for every accelerator kind.
+// Acc represents every accelerator kind in a device clause or in resources.
 const Acc Kind = "acc"
 
-// A SpaceID names an address space: a node (0 is this process) and a device of it (0 is host
-// memory, shared by all CPU workers; accelerator i of the machine has i+1).
+// A SpaceID identifies an address space by node and device. Node 0 is this process. Device 0 is
+// host memory, which all CPU workers share; accelerator i of the machine has device i+1.
 type SpaceID struct {
 	Node, Device uint16
 }
@@ -36,50 +37,51 @@ func (s SpaceID) String() string {
 	return fmt.Sprintf("space %d.%d", s.Node, s.Device)
 }
 
-// Properties describes a device. The values do not change while it is open.
+// Properties describes a device. The values do not change while the device is open.
 type Properties struct {
 	Name        string // "smp:0", "sim:2", "cuda:0"
 	Kind        Kind
-	Description string     // for people: "CPU, 8 workers", "simulated accelerator, 64 MiB, exec=simt"
+	Description string     // human-readable: "CPU, 8 workers", "simulated accelerator, 64 MiB, exec=simt"
 	Memory      deps.Bytes // limit of the address space; 0 for host memory
 	Granule     deps.Bytes // unit in which memory is backed and evicted
-	Workers     int        // tasks that run at once: CPU workers, or 1 for an accelerator
-	// ClockError bounds how far the times of its events (Timed) may be from the host's clock.
+	Workers     int        // the number of tasks that run concurrently: CPU workers, or 1 for an accelerator
+	// ClockError is the maximum difference between the times of its events (Timed) and the host's
+	// clock.
 	ClockError time.Duration
-	// Bandwidth is the peak of its memory in bytes a second, 0 where that is not known.
+	// Bandwidth is the peak bandwidth of its memory in bytes per second, 0 if it is unknown.
 	Bandwidth deps.Bytes
-	Depth     int // tasks worth having in flight, so that transfers overlap with kernels
+	Depth     int // the number of tasks in flight that suffices to overlap transfers with kernels
 }
 
-// A Device is an opened device. Methods may be called from any goroutine. One that panics takes the
-// device out of service, as a DeviceError that is Fatal does; none may end the calling goroutine.
+// A Device is an open device. Any goroutine may call its methods. If a method panics, the device is
+// taken out of service, as after a fatal DeviceError. A method must not end the calling goroutine.
 type Device interface {
 	Properties() Properties
-	// Prepare compiles the kernel for this device, once (memoised by the device). An error says
-	// that the kernel has no variant here and why.
+	// Prepare compiles the kernel for this device, once: the device caches the result. An error
+	// means that the kernel has no variant for this device, and gives the reason.
 	Prepare(k *Kernel) error
-	// Close waits for the work in flight and frees everything.
+	// Close waits for the operations in flight and frees all resources.
 	Close() error
 }
 
-// An Accelerator is a device with its own address space, whose work is asynchronous and ordered by
-// events.
+// An Accelerator is a device with its own address space. Its operations are asynchronous; events
+// order them.
 type Accelerator interface {
 	Device
 	Memory
-	// Reaches reports whether Copy can read directly from address space s into this device's; it
-	// can always copy from and to the host.
+	// Reaches reports whether Copy can read directly from address space s. A device can always copy
+	// from and to the host.
 	Reaches(s SpaceID) bool
-	// Copy and Launch enqueue work that starts when all events in after have happened, and return
-	// at once. A failure is carried by the event; work whose predecessor event failed does not run
-	// and fails with the same error.
+	// Copy and Launch enqueue an operation that starts when all events in after have happened, and
+	// return immediately. The returned event carries a failure. An operation after a failed event
+	// does not run, and its event fails with the same error.
 	Copy(t Transfer, after []Event) Event
 	Launch(l *Launch, after []Event) Event
 }
 
-// Memory is the mirrors of an accelerator: for each buffer an address range of the buffer's size,
-// backed on demand. Offsets are bytes in the buffer and multiples of Properties.Granule (but for
-// the end of the buffer).
+// Memory manages the mirrors of an accelerator: for each buffer an address range of the size of the
+// buffer, backed by device memory on demand. Offsets are bytes in the buffer, and multiples of
+// Properties.Granule except at the end of the buffer.
 type Memory interface {
 	Reserve(b Buffer) error
 	Map(b deps.BufferID, lo, hi deps.Bytes) error // errors.Is ErrNoMemory when the device is full
@@ -87,9 +89,8 @@ type Memory interface {
 	Release(b deps.BufferID) error
 }
 
-// A Buffer is memory of the Go program that tasks work on: Size bytes at Host, in elements of Elem
-// bytes. A device that copies from or to it is sure that the memory is alive until the copy is
-// over; at other times it may be gone.
+// A Buffer is host memory that tasks access: Size bytes at Host, in elements of Elem bytes. The
+// memory stays alive during a copy from or to it; at other times it may have been freed.
 type Buffer struct {
 	ID   deps.BufferID
 	Host *HostMemory
@@ -97,52 +98,55 @@ type Buffer struct {
 	Elem deps.Bytes
 }
 
-// An Event is a point in a device's work: it happens once.
+// An Event is a point in the work of a device. It happens once.
 type Event interface {
-	// Done reports whether the event has happened, and Err with what; Err is nil before.
+	// Done reports whether the event has happened. Err returns its error, and nil before it has
+	// happened.
 	Done() bool
 	Err() error
-	// Then calls f once when the event has happened, at once if it has. f must not block.
+	// Then calls f once when the event has happened, immediately if it already has. f must not
+	// block.
 	Then(f func(error))
 }
 
-// Timed is what an Event also implements whose device knows when the work began and ended. Both are
-// moments of the host's clock, up to Properties.ClockError; zero for work that did not run.
+// Timed is an optional interface of an Event, for devices that measure their operations. Times
+// returns the start and the end of the operation on the host's clock, with an error of at most
+// Properties.ClockError; both are zero if the operation did not run.
 type Timed interface {
 	Times() (began, ended time.Time)
 }
 
-// Modelled is what a Device also implements that may have a time of its own, which does not pass:
-// how long things would take.
+// Modelled is an optional interface of a Device, for devices that may compute times from a model
+// instead of measuring them.
 type Modelled interface {
-	// Virtual returns when the last of what it has done ended, and whether the device has such a
-	// time. Its events are Lasting then.
+	// Virtual returns the virtual time at which its last operation ended, and whether the device
+	// has virtual time. If it has, its events implement Lasting.
 	Virtual() (elapsed time.Duration, virtual bool)
 }
 
-// Lasting is what an Event of a Modelled device also implements.
+// Lasting is an interface that the events of a Modelled device with virtual time implement.
 type Lasting interface {
-	// Lasted returns how long the work of an event that has happened took in the time of the
-	// device.
+	// Lasted returns the virtual duration of the operation of an event that has happened.
 	Lasted() time.Duration
 }
 
-// Caching is what a Device also implements that keeps compiled kernels on disk.
+// Caching is an optional interface of a Device, for devices that keep compiled kernels on disk.
 type Caching interface {
-	// FromCache reports whether the variant of a prepared kernel was found there.
+	// FromCache reports whether the code of prepared kernel k came from that cache.
 	FromCache(k *Kernel) bool
 }
 
-// Attentive is what an Accelerator also implements that has a goroutine which looks for something
-// to do.
-type Attentive interface {
-	// Attend has f called again and again while the device has work: by a goroutine that does
-	// nothing else while crowded returns true, else by one that has other things to do for the
-	// device. f reports whether it has done something. Attend is called before the first launch.
-	Attend(f func() bool, crowded func() bool)
-	// Attends reports whether f will be called soon: at least once that begins after Attends has
-	// returned true.
-	Attends() bool
+// LaunchHelper is an optional interface of an Accelerator, for devices with a goroutine that polls for
+// completed operations and can launch tasks.
+type LaunchHelper interface {
+	// StartHelper makes the device call launch repeatedly while it has operations in flight. While
+	// contended returns true, a dedicated goroutine calls it; otherwise a goroutine that has other
+	// duties for the device. launch reports whether it has launched a task. StartHelper is called before
+	// the first Launch.
+	StartHelper(launch, contended func() bool)
+	// HelperAwake reports whether a call of launch that starts after HelperAwake has returned true is
+	// certain to follow.
+	HelperAwake() bool
 }
 
 // A Transfer is one copy of a region between two address spaces.
@@ -152,91 +156,92 @@ type Transfer struct {
 	From, To SpaceID
 }
 
-// Size returns the number of bytes that move.
+// Size returns the number of bytes of the transfer.
 func (t Transfer) Size() deps.Bytes { return deps.Bytes(t.Region.Len()) * t.Elem }
 
-// A Kernel is what a device needs to know of a kernel to make its variant: the Go function for CPU
-// workers and the lowered program for accelerators.
+// A Kernel contains what a device needs to run a kernel: the Go function for CPU workers, and
+// device IR for accelerators.
 type Kernel struct {
 	Name string
 	Pos  ir.Pos
-	// Go runs the Go function on memory of the host's address space; always there.
+	// Go runs the Go function on host memory. It is never nil.
 	Go func(a *Args)
-	// Split runs iterations lo to hi of the Trips(a) iterations of the kernel's one parallel loop;
-	// nil when the kernel cannot be cut.
+	// Split runs iterations lo to hi-1 of the kernel's one parallel loop, which has Trips(a)
+	// iterations; nil if the kernel cannot be split.
 	Split func(a *Args, lo, hi int64)
 	Trips func(a *Args) int64
-	// MovedLine says on which line of the kernel's file now stands what a line comment of a
-	// function, by its full name, calls line: the code that Split calls has such comments. It may
-	// be nil.
+	// MovedLine maps a line that a line comment of the generated code names to the current line of
+	// the kernel's file. function is the full name of the function; the code that Split calls has
+	// such comments. MovedLine may be nil.
 	MovedLine func(function string, line int) int
-	// Loop is what the source says; nil where that is not known, or Program has it.
+	// Loop is the loop IR of the source; nil if it is unknown, or Program has it.
 	Loop *ir.Kernel
-	// Program is the device IR; nil when the kernel has no accelerator variant, and then Refused
-	// says why.
+	// Program is the device IR; nil if the kernel has no accelerator variant. Refused is then the
+	// reason.
 	Program *ir.Program
 	Refused error
-	// Candidates makes, once, other device IR of the kernel that leaves the same bits as Program, in
-	// teams of any size; nil where only Program is right. It may take milliseconds.
+	// Candidates returns alternative device IR for the kernel, generated once, with the same
+	// results as Program bit for bit, for teams of any size. It is nil if Program is the only
+	// choice. A call may take milliseconds.
 	Candidates func() []Candidate
-	// Portable makes the device IR for a device that need not have the operations of warps, once
-	// for each form of teams and for each target, whose numbers decide between forms of loops; nil
-	// where Program has none.
+	// Portable returns device IR for a device that may lack warp operations, generated once for
+	// each team form and target; the properties of the target select the forms of loops. It is nil
+	// if Program has no such form.
 	Portable func(TeamForm, *target.Target) (*ir.Program, error)
-	// Unchecked is the device IR without the checks that Proves makes: right for arguments for
-	// which that is true. Both are nil where the host proves no check.
+	// Unchecked is the device IR without the checks that Proves makes unnecessary. It is valid only
+	// for arguments for which Proves returns true. Both are nil if the host can prove no check.
 	Unchecked *ir.Program
 	Proves    func(args []Arg) bool
-	// PortableUnchecked is to Unchecked what Portable is to Program; nil where that is.
+	// PortableUnchecked is the counterpart of Portable for Unchecked; nil if that is nil.
 	PortableUnchecked func(TeamForm, *target.Target) (*ir.Program, error)
-	// Natives are variants that the user has written for kinds of devices; they go before Program.
+	// Natives are hand-written variants for kinds of devices. They take precedence over Program.
 	Natives []Native
-	// Hidden is how many of the last arguments stand for package variables that the Go function
-	// reads: natives do not get them.
+	// Hidden is the number of trailing arguments that represent package variables read by the Go
+	// function. Natives do not receive them.
 	Hidden int
-	// Steps make the kernel a sequence of launches on one accelerator, which an accelerator may run
-	// as one. It has no Program and no Natives then; Go runs the steps in order, and the arguments
-	// of a launch are those of all steps.
+	// Steps, if not nil, make the kernel a sequence of launches on one accelerator, which may run
+	// them as one. The kernel then has no Program and no Natives, Go runs the steps in order, and a
+	// launch has the arguments of all steps.
 	Steps []Step
 }
 
-// A TeamForm says what the teams of a device are made of, which Kernel.Portable makes code for.
+// A TeamForm is the structure of the teams for which Kernel.Portable generates code.
 type TeamForm uint8
 
-// The forms.
+// The team forms.
 const (
 	AnyTeams      TeamForm = iota // any number of threads
-	WholeTeams                    // whole groups of 32 threads (ir.Launch.Warps)
-	SubgroupTeams                 // subgroups of 32 threads, which exchange values as warps do
+	WholeTeams                    // a multiple of 32 threads, as ir.Launch.Warps requires
+	SubgroupTeams                 // subgroups of 32 threads with the exchange operations of warps
 )
 
-// A Candidate is another device IR of a kernel. Name says how it differs from the compiler's first
-// choice.
+// A Candidate is an alternative device IR of a kernel. Name describes how it differs from the
+// compiler's first choice.
 type Candidate struct {
 	Name               string
 	Program, Unchecked *ir.Program
 }
 
-// A Launch is one run of a kernel.
+// A Launch is one execution of a kernel.
 type Launch struct {
 	Kernel *Kernel
 	Args   *Args
 	Label  string
-	// Accesses are what the kernel reads and writes, where the caller knows.
+	// Accesses are the reads and writes of the kernel, if the caller knows them.
 	Accesses []deps.Access
 }
 
-// Args are the actual arguments of a launch, by parameter. Buffer arguments name a buffer and an
-// offset; At resolves them to memory of the place where the kernel runs.
+// Args are the arguments of a launch, one for each parameter. A buffer argument consists of a
+// buffer and an offset; At resolves the buffer to memory of the device that runs the kernel.
 type Args struct {
 	List []Arg
-	// At gives the address of byte 0 of a buffer where the kernel runs, in memory that this process
-	// can read. Set by the device that runs Kernel.Go or Kernel.Split.
+	// At returns the address of byte 0 of a buffer on the device that runs the kernel, in memory
+	// that this process can access. The device that runs Kernel.Go or Kernel.Split sets it.
 	At func(b deps.BufferID) unsafe.Pointer
 }
 
-// An Arg is one argument: a scalar in Bits (as ir.Const.Bits), a struct or array by value in Blob,
-// a slice or pointer in Buffer, Offset, Len and Cap. A nil slice or pointer has Nil set.
+// An Arg is one argument. A scalar is in Bits, encoded as ir.Const.Bits. A struct or array by value
+// is in Blob. A slice or pointer is in Buffer, Offset, Len and Cap; Nil is set if it is nil.
 type Arg struct {
 	Type   *ir.Type
 	Bits   uint64

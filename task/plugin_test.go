@@ -94,9 +94,9 @@ func (f *fragile) Launch(l *devices.Launch, after []devices.Event) devices.Event
 	return fragileEvent{f.Accelerator.Launch(l, after), f}
 }
 
-func (f *fragile) Attend(func() bool, func() bool) { f.panics("Attend") }
-func (f *fragile) Attends() bool                   { f.panics("Attends"); return false }
-func (f *fragile) FromCache(*devices.Kernel) bool  { f.panics("FromCache"); return false }
+func (f *fragile) StartHelper(func() bool, func() bool) { f.panics("StartHelper") }
+func (f *fragile) HelperAwake() bool                    { f.panics("HelperAwake"); return false }
+func (f *fragile) FromCache(*devices.Kernel) bool       { f.panics("FromCache"); return false }
 
 func (f *fragile) Close() error {
 	if err := f.Accelerator.Close(); err != nil {
@@ -160,7 +160,7 @@ func mustClose(t *testing.T, rt *task.Runtime, what string) error {
 func TestPluginsThatPanic(t *testing.T) {
 	registerFragile()
 	fill := kernelOf(t, Fill)
-	for _, how := range []string{"Prepare", "Reserve", "Map", "Unmap", "Release", "Copy", "Copy without event", "Launch", "Launch without event", "Attend", "Attends", "FromCache", "Then", "Then, late", "Times", "Close"} {
+	for _, how := range []string{"Prepare", "Reserve", "Map", "Unmap", "Release", "Copy", "Copy without event", "Launch", "Launch without event", "StartHelper", "HelperAwake", "FromCache", "Then", "Then, late", "Times", "Close"} {
 		broke := 0
 		for _, spec := range []string{"fragile:1", "smp:2,fragile:1"} {
 			for _, left := range []int{1, 2, 5, 12, 30} {

@@ -24,11 +24,11 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// CheckVariable is the environment variable that Options.Check is taken from: "1" and "on" turn it
-// on, "0" and "off" do not, and "reads" also Options.CheckReads.
+// CheckVariable is the environment variable with the default of Options.Check: "1" and "on" enable
+// it, "0" and "off" do not, and "reads" enables Options.CheckReads too.
 const CheckVariable = "GOMPSS_CHECK"
 
-// wantedChecks returns what CheckVariable asks for.
+// wantedChecks returns the checks that CheckVariable selects.
 func wantedChecks() (check, reads bool, err error) {
 	switch text := os.Getenv(CheckVariable); text {
 	case "", "0", "off":
@@ -42,8 +42,8 @@ func wantedChecks() (check, reads bool, err error) {
 	}
 }
 
-// limitedChecks says what the checks of a runtime do not find beside accelerators, "" where that is
-// nothing.
+// limitedChecks describes which errors the checks of a runtime cannot find, "" if there is no
+// limitation.
 func limitedChecks(on, reads, accelerators bool) string {
 	switch {
 	case !on || !accelerators:
@@ -56,7 +56,7 @@ func limitedChecks(on, reads, accelerators bool) string {
 
 var warnedOfChecks sync.Once
 
-// enableEager makes the graphs report tasks that can be launched eagerly.
+// enableEager makes the graphs report the tasks that can be launched eagerly.
 func enableEager(rt *engine.Runtime) {
 	rt.Backlogs = make([]engine.DeviceBacklog, len(rt.Topology.Places))
 	if !rt.Topology.Accelerators {
@@ -68,12 +68,12 @@ func enableEager(rt *engine.Runtime) {
 			rt.StartOn(r)
 		}
 	}
-	rt.Root.Graph.Domain = rt.GetDomain(&rt.Root) // several look at it from the first submission on
+	rt.Root.Graph.Domain = rt.GetDomain(&rt.Root) // from the first submission on, several goroutines read it
 	for p, d := range rt.Topology.Machine.Devices() {
-		if a := machine.Attentive(rt.Topology.Machine, d); a != nil {
+		if a := machine.LaunchHelper(rt.Topology.Machine, d); a != nil {
 			id := sched.PlaceID(p)
 			rt.Backlogs[p].Launcher = a
-			a.Attend(func() bool { return launchQueued(rt, id) }, rt.Contention.Contended)
+			a.StartHelper(func() bool { return launchQueued(rt, id) }, rt.Contention.Contended)
 		}
 	}
 }
@@ -85,11 +85,11 @@ func launchQueued(rt *engine.Runtime, p sched.PlaceID) bool {
 	if !b.Recheck.Load() || int(b.Tasks.Load()) >= engine.MaxEager {
 		return false
 	}
-	b.Recheck.Store(false) // a task that finishes sets it again
+	b.Recheck.Store(false) // the end of another task sets it again
 	return rt.StartEager(p)
 }
 
-// checkNone panics when a field was written of a record that had no detail of its own.
+// checkNone panics if a field of the shared empty detail has been written.
 func checkNone(rt *engine.Runtime) {
 	n := rt.Observers.None
 	if n.Item.Owner != nil || n.Inner != nil || n.Group != nil || n.Label != "" || n.Kernel != nil || len(n.Accesses) > 0 || len(n.Uses) > 0 ||
@@ -98,89 +98,87 @@ func checkNone(rt *engine.Runtime) {
 	}
 }
 
-// DevicesVariable is the environment variable that names the devices of a runtime whose Options do
-// not.
+// DevicesVariable is the environment variable with the default of Options.Devices.
 const DevicesVariable = "GOMPSS_DEVICES"
 
-// TraceVariable and DashVariable are the environment variables that Options.Trace and Options.Dash
-// are taken from.
+// TraceVariable and DashVariable are the environment variables with the defaults of Options.Trace
+// and Options.Dash.
 const (
 	TraceVariable = "GOMPSS_TRACE"
 	DashVariable  = "GOMPSS_DASH"
 )
 
-// DefaultWindow is the window of Options without one.
+// DefaultWindow is the window of a runtime whose Options have none.
 const DefaultWindow = admission.DefaultLimit
 
-// Options are those of a Runtime. The zero value works: the CPU workers and the GPUs of this
-// machine, under the default policy.
+// Options configure a Runtime. The zero value selects the CPU workers and the GPUs of this machine,
+// and the default policy.
 type Options struct {
-	// Devices names the devices, such as "smp:2,sim:4"; "" takes them from GOMPSS_DEVICES, and where
-	// that is empty, "auto": the CPU workers and every GPU that opens. Kinds other than smp must be
-	// imported, for example by devices/all. "cuda?" takes the GPUs if there are any. Stats.Absent
-	// lists the missing devices with the reasons.
+	// Devices names the devices, for example "smp:2,sim:4". If it is "", GOMPSS_DEVICES is used; if
+	// that is empty too, "auto", which selects the CPU workers and every GPU that can be opened.
+	// Kinds other than smp must be imported, for example by package devices/all. "cuda?" selects
+	// the GPUs if there are any. Stats.Absent lists the missing devices with the reasons.
 	Devices string
-	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or
-	// one of sched.Register.
+	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or a
+	// name registered with sched.Register.
 	Policy string
-	// Tokens is the number of tokens of each kind for resources clauses; the default is 100.
-	// devices.Acc means every accelerator. Kinds that the run has no device of may be named; one that
-	// neither this module nor an imported plug-in has is an error.
+	// Tokens is the number of tokens of each kind for resources clauses; the default is 100. The
+	// key devices.Acc applies to every accelerator. A kind without a device in this run is
+	// permitted. A kind that neither this module nor an imported plug-in defines is an error.
 	Tokens map[devices.Kind]int
-	// Window bounds the tasks in flight: submission waits while there are as many. 0 is
-	// DefaultWindow, negative is no bound.
+	// Window is the maximum number of tasks in flight: a submission waits while there are as many.
+	// 0 means DefaultWindow; a negative number means no limit.
 	Window int
-	// Context ends the runtime's tasks: those that have not started when it is done fail with its
-	// cause, and so does a submission that waits for room in the window, as it does when its
-	// group's context ends.
+	// Context cancels the runtime's tasks. When it is done, tasks that have not started fail with
+	// its cause, and so does a submission that waits for space in the window. The context of a
+	// group has the same effect on the submissions of that group.
 	Context context.Context
-	// Observer gets every point of every task's life, or, when it is a probe.Recorder, of every task;
-	// nil costs nothing. One that panics is not called any more: the tasks continue, and Close returns
-	// a *probe.ObserverError.
+	// Observer receives every point of the life of every task; if it is a probe.Recorder, one
+	// record for every task. nil has no cost. An observer that panics is not called again; the
+	// tasks continue, and Close returns a *probe.ObserverError.
 	Observer probe.Observer
-	// Trace records the run: "summary" prints one on standard error when the runtime is closed,
-	// "file:PATH" writes a trace file, "summary,file:PATH" does both; with "wait" tasks wait where
-	// their record would be dropped; "profile" labels CPU profiles with kernels and devices; "off"
-	// and "" do nothing, but "" takes GOMPSS_TRACE. See package trace/session.
+	// Trace records the run. "summary" prints a summary on standard error when the runtime is
+	// closed, "file:PATH" writes a trace file, and "summary,file:PATH" does both. With "wait",
+	// tasks wait instead of losing records. "profile" labels CPU profiles with kernels and devices.
+	// "off" disables tracing; "" takes the value of GOMPSS_TRACE. See package trace/session.
 	Trace string
 	// Dash is the address of a live page, such as "127.0.0.1:0", in programs that import package
-	// trace; "" takes GOMPSS_DASH.
+	// trace. "" takes the value of GOMPSS_DASH.
 	Dash string
-	// Machine holds the options of devices; its Observer and Now are set by the runtime.
+	// Machine contains the options of the devices. The runtime sets its Observer and Now.
 	Machine machine.Options
-	// Vector chooses how kernels run on the CPU workers: see VectorAuto; "" takes GOMPSS_VECTOR. In
-	// a program built with -race "" is VectorOff: the race detector sees nothing that vector code
-	// does.
+	// Vector selects how kernels run on the CPU workers: see VectorAuto. "" takes the value of
+	// GOMPSS_VECTOR. In a program built with -race, "" means VectorOff, because the race detector
+	// does not see the accesses of vector code.
 	Vector string
-	// AwaitCode makes tasks on CPU workers wait for the vector code of their kernel. Else the Go
-	// function runs until it is compiled, where both give the same bits (Runtime.CPUCode says where
-	// not).
+	// AwaitCode makes tasks on CPU workers wait for the vector code of their kernel. Otherwise the
+	// Go function runs until that code is compiled, provided that both give the same results bit
+	// for bit (Runtime.CPUCode lists the exceptions).
 	AwaitCode bool
-	// Learned is a file for what the versioning policy learns: read at the start if it exists, written
-	// by Close. New fails where that could not be done. "" keeps nothing.
+	// Learned is a file for the execution times that the versioning policy learns. New reads it if
+	// it exists, and Close writes it. New fails if the file could not be written. "" disables it.
 	Learned string
-	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over
-	// memory can tell (check.go), one at a time, which makes them slow; false takes GOMPSS_CHECK.
-	// In a run with accelerators what is written without any declaration is not found.
+	// Check verifies that tasks on CPU workers write only the memory that they declare, by means of
+	// checksums (check.go). Tasks run one at a time, which is slow. false takes the value of
+	// GOMPSS_CHECK. With accelerators, Check does not find writes to memory that no task declares.
 	Check bool
-	// CheckReads is Check that also finds what tasks read without having declared it, by pages, in
-	// memory of Alloc that other tasks use (fence.go), on machines without accelerators. A program
-	// that touches such memory itself before it has waited for it ends with a fault. It runs the Go
-	// functions of kernels, not their vector code. GOMPSS_CHECK=reads asks for it.
+	// CheckReads is Check that also finds undeclared reads, at the granularity of pages, in memory
+	// of Alloc that other tasks use (fence.go), on machines without accelerators. A program that
+	// itself touches such memory before it has waited for it ends with a fault. Kernels run as Go
+	// functions, not as vector code. GOMPSS_CHECK=reads enables it.
 	CheckReads bool
-	// Seed is for the random policy.
+	// Seed is the seed of the random policy.
 	Seed uint64
-	// World joins the runtimes of several ranks: see package dist. nil is one rank.
+	// World connects the runtimes of several ranks: see package dist. nil means one rank.
 	World World
 }
 
-// A Runtime runs tasks. Its methods may be called from any goroutine.
+// A Runtime runs tasks. Any goroutine may call its methods.
 type Runtime struct{ core engine.Runtime }
 
-// New opens the devices and starts the workers.
+// New opens the devices and starts the workers. The caller must call Close.
 //
-// Errors: unknown devices, kinds or policies, with those known; what devices say. Close must be
-// called in the end.
+// Errors: an unknown device, kind or policy, with a list of the known ones; errors of devices.
 func New(o Options) (*Runtime, error) {
 	environment.Warn(os.Stderr)
 	spec := orVariable(o.Devices, DevicesVariable)
@@ -201,7 +199,7 @@ func New(o Options) (*Runtime, error) {
 	reads = reads || o.CheckReads
 	rt.Check = o.Check || reads || check
 	if reads {
-		o.Vector = VectorOff // faults are looked for in Go code
+		o.Vector = VectorOff // the checks find faults in Go code only
 	}
 	if err := openObservers(rt, &o); err != nil {
 		return nil, err
@@ -270,7 +268,7 @@ func startRuntime(rt *engine.Runtime, o Options, reads bool) error {
 	rt.Buffers.Drop = func(b *memory.Buffer) error { return dropBuffer(rt, b) }
 	rt.Buffers.DropPart = func(b *memory.Buffer) error { return rt.Topology.Machine.DropBuffer(b.ID) }
 	rt.Sweeps.Open(&rt.Buffers, memory.Program{Submitting: &rt.Root.Submitting, Describing: rt.Callers.WaitForCurrent, Uses: rt.Root.UsesBuffer, Leaked: rt.Log.NoteLeak})
-	watchContext(rt, o.Context) // before there are workers: they may be what ends the context
+	watchContext(rt, o.Context) // before the first worker starts, because a task may end the context
 	if workers > 0 {
 		rt.Pool.States = make([]engine.WorkerState, workers)
 		rt.Pool.Simple.Open(workers, &rt.Window, rt.Observers.Clock, fetchRecords)
@@ -284,7 +282,7 @@ func startRuntime(rt *engine.Runtime, o Options, reads bool) error {
 	return nil
 }
 
-// watchContext ties the context of the tasks to that of the user.
+// watchContext makes the end of the user's context cancel the tasks.
 func watchContext(rt *engine.Runtime, parent context.Context) {
 	if parent == nil {
 		parent = context.Background()
@@ -295,7 +293,7 @@ func watchContext(rt *engine.Runtime, parent context.Context) {
 	if rt.Virtual != nil {
 		ended = rt.Virtual.Poke
 	}
-	rt.Unhook = context.AfterFunc(rt.Ctx, ended) // not the parent, whose children end in any order: this context has its cause then
+	rt.Unhook = context.AfterFunc(rt.Ctx, ended) // not a child of parent, whose children end in any order: when this context ends, its cause is set
 }
 
 func dropBuffer(rt *engine.Runtime, b *memory.Buffer) error {
@@ -309,15 +307,15 @@ func (rt *Runtime) Machine() *machine.Machine {
 	return rt.core.Topology.Machine
 }
 
-// Close waits for all tasks, makes all data valid on the host, ends the workers and gives
-// everything back: slices of Alloc must not be used any more. It returns what Wait would, and a
-// *LeakError if the runtime has lost sight of something. Calls after the first return nil, also
-// while that one waits. A task body must not call it: there it is ErrInsideTask, and nothing is
-// closed.
+// Close waits for all tasks, makes all data valid on the host, stops the workers and frees all
+// resources, including the slices of Alloc. It returns the error that Wait would return, and a
+// *LeakError if the runtime has leaked resources. Later calls return nil, even while the first one
+// waits. In a task body Close returns ErrInsideTask and does nothing.
 //
-// From its beginning on the runtime takes no more tasks of the program: what goroutines submit to
-// it is ErrClosed. Running bodies continue to submit, to it and to their Scope, and Close waits for
-// what they submit. That is the bodies alone, and not goroutines that they started.
+// As soon as Close has been called, the runtime accepts no more tasks of the program: their
+// submission returns ErrClosed. Running bodies may still submit tasks, to the runtime and to their
+// Scope, and Close waits for these too. This exception does not apply to goroutines that bodies
+// have started.
 func (rt *Runtime) Close() error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Close")
@@ -364,8 +362,8 @@ func (rt *Runtime) Close() error {
 	return errors.Join(err, rt.core.Broke.Err(), rt.core.Observers.Session.Close())
 }
 
-// finishTasks waits until nothing is in flight whose body could submit more, and takes nothing from
-// there on, of the bodies of other runtimes either.
+// finishTasks waits until no task is in flight whose body could submit tasks. From then on the
+// runtime accepts no tasks, not even from the bodies of other runtimes.
 func finishTasks(rt *engine.Runtime) error {
 	for !rt.Finished.Load() {
 		endReductions(&rt.Root)
@@ -379,9 +377,9 @@ func finishTasks(rt *engine.Runtime) error {
 	return waitAll(rt, context.Background(), ReadOnly())
 }
 
-// What follows connects a runtime with the turns of a virtual time.
+// The following functions connect a runtime with virtual time.
 
-// openVirtual makes the devices of rt wait for their turns, if they have a virtual time.
+// openVirtual makes the devices of rt take turns under virtual time, if they have it.
 func openVirtual(rt *engine.Runtime) {
 	line := rt.Topology.Machine.Timeline()
 	if line == nil {
@@ -398,10 +396,10 @@ func openVirtual(rt *engine.Runtime) {
 	})
 	rt.Ready.Virtual, rt.Background.Virtual, rt.Window.Turns = rt.Virtual, rt.Virtual, rt.Virtual
 	rt.Topology.Machine.SetWait(func(over func() bool) { rt.Virtual.Wait(over, nil) })
-	rt.Sweeps.Disable() // when the collector frees memory is not to be seen: it is kept
+	rt.Sweeps.Disable() // the time at which the collector frees memory must have no effect, so memory is kept
 }
 
-// startWorkers starts the CPU workers and returns how many there are.
+// startWorkers starts the CPU workers and returns their number.
 func startWorkers(rt *engine.Runtime) (err error) {
 	if rt.Virtual != nil {
 		rt.Pool.Workers, err = rt.Topology.Cpus.Start(engine.CPUInTurns{CPU: engine.CPU{RT: rt}})

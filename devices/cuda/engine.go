@@ -22,9 +22,9 @@ import (
 // To wake a thread that sleeps takes 70 microseconds in a virtual machine, so the goroutine that
 // finds the next one asleep does its work.
 const (
-	eager = time.Millisecond
-	nap   = 20 * time.Microsecond
-	crowd = 4 // processors below which no thread spins
+	eager         = time.Millisecond
+	nap           = 20 * time.Microsecond
+	minProcessors = 4 // processors below which no thread spins
 )
 
 // lookEvery is the number of operations that an engine enqueues before it looks at what has
@@ -53,7 +53,7 @@ type engine struct {
 
 func (g *engine) start(d *Device) {
 	g.device = d
-	g.launcher.when = d.options.Attend
+	g.launcher.when = d.options.LaunchThread
 	g.wake.L = &g.mu
 	g.completions.start(g)
 	g.launcher.start()
@@ -124,8 +124,8 @@ func (g *engine) take(spare []*operation) []*operation {
 	return jobs
 }
 
-// landed counts an operation out.
-func (g *engine) landed() {
+// completed decrements the number of operations in flight.
+func (g *engine) completed() {
 	if g.flying.Add(-1) == 0 {
 		g.mu.Lock()
 		stopping := g.stopping
@@ -165,7 +165,7 @@ func (g *engine) sleep() bool {
 
 func (g *engine) run() {
 	d := g.device
-	spin := patience()
+	spin := pollTime()
 	var jobs []*operation
 	streams := d.streams.all()
 	d.gpu.enter()
@@ -305,9 +305,10 @@ func (g *engine) hear(s *stream, upTo uint64, last uintptr) int {
 	return n
 }
 
-// patience is the time that engines and completion threads look for more before they rest.
-func patience() time.Duration {
-	if runtime.GOMAXPROCS(0) < crowd {
+// pollTime is the time for which engines and completion threads poll before they sleep: 0 on a machine
+// with few processors.
+func pollTime() time.Duration {
+	if runtime.GOMAXPROCS(0) < minProcessors {
 		return 0
 	}
 	return eager

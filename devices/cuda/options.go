@@ -36,8 +36,8 @@ type Options struct {
 	NoPeer    bool          // GPUs do not copy from each other: what goes between them goes through the host
 	NoPin     bool          // host memory is not pinned: copies are slower and wait for the host
 	NoEarly   bool          // no kernel is set up while the one before it still runs; see early.go
-	// Attend says which goroutine starts what follows; see launchThread.
-	Attend Attendance
+	// LaunchThread selects the goroutine that launches dependent tasks; see launchThread.
+	LaunchThread LaunchThreadMode
 	// Tune says how much is tried to find out which candidate of a kernel is fastest; 0 is Auto, or
 	// what the environment variable GOMPSS_TUNE says.
 	Tune Tuning
@@ -100,11 +100,11 @@ func (o *Options) setters() map[string]func(string) error {
 		"early":      off(&o.NoEarly),
 		"tune":       func(s string) error { return o.Tune.set(s) },
 		"attend": func(s string) error {
-			when, ok := attendances[s]
+			when, ok := launchThreadModes[s]
 			if !ok {
 				return fmt.Errorf("want crowds, always or never")
 			}
-			o.Attend = when
+			o.LaunchThread = when
 			return nil
 		},
 	}

@@ -92,7 +92,7 @@ func TestOptions(t *testing.T) {
 		{Key: "timelimit", Value: "3s"}, {Key: "peer", Value: "off"}, {Key: "pin", Value: "on"},
 		{Key: "early", Value: "off"}, {Key: "attend", Value: "never"}}}
 	require.NoError(t, c.Scan(o.setters()))
-	require.Equal(t, Options{Memory: 4 << 30, Streams: 2, TimeLimit: 3 * time.Second, NoPeer: true, NoEarly: true, Attend: AttendNever}, o)
+	require.Equal(t, Options{Memory: 4 << 30, Streams: 2, TimeLimit: 3 * time.Second, NoPeer: true, NoEarly: true, LaunchThread: LaunchThreadNever}, o)
 	for _, bad := range []devices.Param{{Key: "early", Value: "yes"}, {Key: "attend", Value: "sometimes"}} {
 		require.ErrorContains(t, devices.Config{Kind: Kind, Params: []devices.Param{bad}}.Scan(o.setters()), "want ")
 	}

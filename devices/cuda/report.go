@@ -12,9 +12,9 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A completionThread is the goroutine of a device that reports completions, so that the work that
-// follows them does not delay enqueueing. While it looks for more it attends: it does what the
-// runtime has left to the device.
+// A completionThread is the goroutine of a device that reports completions, so that the tasks which
+// depend on them do not delay the enqueueing of others. While it polls for completions, it may also
+// launch tasks for the runtime, as its launch helper.
 type completionThread struct {
 	engine *engine
 	done   sync.WaitGroup
@@ -27,33 +27,34 @@ type completionThread struct {
 	stopping bool
 }
 
-// A completionState says what the completionThread does.
+// A completionState is the state of a completionThread.
 type completionState uint32
 
 const (
-	parking  completionState = iota // it runs, and attends no more before it has found something
-	polling                         // it looks for events, attends meanwhile, and reports those found
-	parked                          // it waits
-	relieved                        // it waits, and another goroutine reports
-	notified                        // it waits, and will run, as more is to be expected soon
+	parking  completionState = iota // it runs, and launches no task before it has reported an event
+	polling                         // it polls for events, launches tasks meanwhile, and reports the events that it finds
+	parked                          // it sleeps
+	relieved                        // it sleeps, and another goroutine reports
+	notified                        // it sleeps and will wake up, because more events are expected soon
 )
 
 var completionStates = [...]string{"parking", "polling", "parked", "relieved", "notified"}
 
 func (s completionState) String() string { return completionStates[s] }
 
-// completionNext is the legal transitions of a completionThread.
+// completionNext lists the legal transitions of a completionThread.
 var completionNext = [...][]completionState{
 	parking:  {polling, parked},
 	polling:  {parking},
-	parked:   {relieved, parking}, // the second when the device closes
+	parked:   {relieved, parking}, // the second one when the device closes
 	relieved: {notified},
 	notified: {relieved, parking},
 }
 
 func (t *completionThread) now() completionState { return completionState(t.state.Load()) }
 
-// to changes the state. Requires: mu held.
+// to changes the state.
+// Requires: mu held.
 func (t *completionThread) to(next completionState) {
 	if from := t.now(); !slices.Contains(completionNext[from], next) {
 		panic(fmt.Sprintf("gompss: bug: the completion thread of %s goes from %v to %v", t.engine.device.gpu.name, from, next))
@@ -67,7 +68,7 @@ func (t *completionThread) start(g *engine) {
 	t.done.Go(t.run)
 }
 
-// push adds events; reportNow, or the thread if it runs, makes them happen.
+// push appends completed events. reportNow reports them, or the thread if it is running.
 func (t *completionThread) push(list ...*event) {
 	t.mu.Lock()
 	t.events = append(t.events, list...)
@@ -75,8 +76,8 @@ func (t *completionThread) push(list ...*event) {
 	t.mu.Unlock()
 }
 
-// reportNow makes the events happen that were pushed, if the thread waits and no other goroutine
-// does, and reports whether there were any.
+// reportNow reports the queued events if the thread sleeps and no other goroutine reports, and
+// returns whether there were any.
 func (t *completionThread) reportNow() bool {
 	t.mu.Lock()
 	if s := t.now(); s != parked && s != notified || len(t.events) == 0 {
@@ -99,13 +100,14 @@ func (t *completionThread) reportNow() bool {
 func (t *completionThread) report(events []*event) {
 	for i, e := range events {
 		if e.finish() {
-			t.engine.landed()
+			t.engine.completed()
 		}
 		events[i] = nil
 	}
 }
 
-// stop ends the goroutine. Requires: nothing is in flight.
+// stop ends the goroutine.
+// Requires: no operation is in flight.
 func (t *completionThread) stop() {
 	t.mu.Lock()
 	t.stopping = true
@@ -114,8 +116,8 @@ func (t *completionThread) stop() {
 	t.done.Wait()
 }
 
-// take waits for events, or until some are to be expected, and returns them; not ok when there will
-// be no more.
+// take waits until events are queued, or expected soon, and returns them. ok is false if no more
+// events will follow.
 func (t *completionThread) take(spare []*event) (events []*event, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,16 +134,16 @@ func (t *completionThread) take(spare []*event) (events []*event, ok bool) {
 	return events, len(events) > 0 || !t.stopping
 }
 
-// attend does what has been left to the device to do for the runtime, and reports whether there was
-// something.
-func (t *completionThread) attend() bool {
+// launchDependents launches tasks that the runtime has queued for the device, and reports whether
+// it launched one.
+func (t *completionThread) launchDependents() bool {
 	c := t.engine.launcher.call.Load()
-	return c != nil && c.attend()
+	return c != nil && c.launch()
 }
 
 func (t *completionThread) run() {
 	var events []*event
-	for idle := int64(patience()); ; {
+	for idle := int64(pollTime()); ; {
 		if idle > 0 {
 			t.poll(idle)
 		}
@@ -153,15 +155,16 @@ func (t *completionThread) run() {
 	}
 }
 
-// poll looks for events, and attends, until there are some or there was neither for a while.
+// poll polls for events and launches tasks until an event is queued, or neither has happened for
+// idle nanoseconds.
 func (t *completionThread) poll(idle int64) {
-	if t.now() == parking { // no other goroutine changes that
+	if t.now() == parking { // no other goroutine changes this state
 		t.mu.Lock()
 		t.to(polling)
 		t.mu.Unlock()
 	}
 	for until := monotonic() + idle; t.queued.Load() == 0 && monotonic() < until; {
-		if !t.engine.launcher.crowded() && t.attend() {
+		if !t.engine.launcher.contended() && t.launchDependents() {
 			until = monotonic() + idle
 		} else {
 			runtime.Gosched()
@@ -173,71 +176,72 @@ func (t *completionThread) poll(idle int64) {
 	t.mu.Lock()
 	t.to(parking)
 	t.mu.Unlock()
-	t.attend() // what was left to it until now
+	t.launchDependents() // the tasks that were queued meanwhile
 }
 
-// A launchThread is the goroutine of a device that does for the runtime what has to be done soon,
-// but neither by the submitting goroutine nor by the one that reports what has finished: where many
-// submit, both would be held up by it. It looks without pause while there was something lately, as
-// an engine does. Where one submits, a third goroutine is one more to wait for: the completion
-// thread does this work then, while it looks for events. On a machine with few processors neither
-// does, and others do it.
+// A launchThread is the goroutine of a device that launches dependent tasks for the runtime when
+// several goroutines submit. Both a submitting goroutine and the completion thread would be delayed
+// by this work. It polls without pause as long as it has launched a task recently. If only one
+// goroutine submits, a third goroutine would only add a hand-over, so the completion thread
+// launches the tasks while it polls for events. On a machine with few processors neither of them
+// does, and the workers launch the tasks.
 type launchThread struct {
 	done  sync.WaitGroup
-	when  Attendance
-	call  atomic.Pointer[attention] // of the runtime, once there is one
-	awake atomic.Bool               // it will call again
+	when  LaunchThreadMode
+	call  atomic.Pointer[launchCallback] // set by the runtime
+	awake atomic.Bool                    // it will call launch again
 
-	asleep   atomic.Bool // it has not been woken since it went to sleep
+	asleep   atomic.Bool // it sleeps and has not been woken
 	mu       sync.Mutex
 	wake     sync.Cond
 	stopping bool
 }
 
-// An attention is what a runtime has given to Attend.
-type attention struct{ attend, crowded func() bool }
+// A launchCallback contains the functions that the runtime passes to StartHelper.
+type launchCallback struct{ launch, contended func() bool }
 
-// crowded reports whether the launch thread is to call, and not the completion thread.
-func (a *launchThread) crowded() bool {
+// contended reports whether the launch thread, and not the completion thread, launches tasks.
+func (a *launchThread) contended() bool {
 	c := a.call.Load()
 	return c != nil && a.calls(c)
 }
 
-// calls reports whether the launch thread is to call c.
-func (a *launchThread) calls(c *attention) bool {
+// calls reports whether the launch thread calls c.launch.
+func (a *launchThread) calls(c *launchCallback) bool {
 	switch a.when {
-	case AttendAlways:
+	case LaunchThreadAlways:
 		return true
-	case AttendNever:
+	case LaunchThreadNever:
 		return false
 	}
-	return c.crowded()
+	return c.contended()
 }
 
-// An Attendance says when the launch thread works, and not the completion thread.
-type Attendance uint8
+// A LaunchThreadMode selects when the launch thread, and not the completion thread, launches tasks.
+type LaunchThreadMode uint8
 
-// The zero value is what was measured to be best; the others are there to measure that again.
+// The zero value is the fastest in measurements; the other values serve to repeat these.
 const (
-	AttendCrowds Attendance = iota // where several goroutines submit
-	AttendAlways
-	AttendNever
+	LaunchThreadContended LaunchThreadMode = iota // while several goroutines submit
+	LaunchThreadAlways
+	LaunchThreadNever
 )
 
-var attendances = map[string]Attendance{"crowds": AttendCrowds, "always": AttendAlways, "never": AttendNever}
+var launchThreadModes = map[string]LaunchThreadMode{"crowds": LaunchThreadContended, "always": LaunchThreadAlways, "never": LaunchThreadNever}
 
-// looks is the number of times that a launch thread calls before it lets others have its processor.
-const looks = 32
+// callsPerYield is the number of times that a launch thread calls launch before it yields its
+// processor.
+const callsPerYield = 32
 
-// Attend has f called by the launch thread or by the completion thread.
-func (d *Device) Attend(f func() bool, crowded func() bool) {
-	d.engine.launcher.call.Store(&attention{f, crowded})
+// StartHelper sets the functions for the launch thread and the completion thread.
+func (d *Device) StartHelper(launch, contended func() bool) {
+	d.engine.launcher.call.Store(&launchCallback{launch, contended})
 }
 
-// Attends reports whether the one of them that is to is awake: it calls once more before it sleeps,
-// the goroutine in charge by then.
-func (d *Device) Attends() bool {
-	if d.engine.launcher.crowded() {
+// HelperAwake reports whether the goroutine that currently launches tasks is awake. Such a
+// goroutine calls launch once more before it sleeps.
+func (d *Device) HelperAwake() bool {
+	if d.engine.launcher.contended() {
 		return d.engine.launcher.awake.Load()
 	}
 	return d.engine.completions.now() == polling
@@ -245,22 +249,23 @@ func (d *Device) Attends() bool {
 
 func (a *launchThread) start() {
 	a.wake.L = &a.mu
-	if patience() > 0 {
+	if pollTime() > 0 {
 		a.asleep.Store(true)
 		a.done.Go(a.run)
 	}
 }
 
-// rouse wakes the launch thread, if it sleeps and is needed.
+// rouse wakes the launch thread if it sleeps and is needed.
 func (a *launchThread) rouse() {
-	if a.asleep.Load() && a.crowded() && a.asleep.CompareAndSwap(true, false) {
+	if a.asleep.Load() && a.contended() && a.asleep.CompareAndSwap(true, false) {
 		a.mu.Lock()
 		a.wake.Signal()
 		a.mu.Unlock()
 	}
 }
 
-// stop ends the goroutine. Requires: nothing is in flight.
+// stop ends the goroutine.
+// Requires: no operation is in flight.
 func (a *launchThread) stop() {
 	a.mu.Lock()
 	a.stopping = true
@@ -277,19 +282,19 @@ func (a *launchThread) run() {
 		}
 		a.awake.Store(true)
 		for until := monotonic() + int64(eager); a.calls(c) && monotonic() < until; {
-			for range looks {
-				if c.attend() {
+			for range callsPerYield {
+				if c.launch() {
 					until = monotonic() + int64(eager)
 				}
 			}
 			runtime.Gosched()
 		}
 		a.awake.Store(false)
-		c.attend() // what was left to it until now
+		c.launch() // the tasks that were queued meanwhile
 	}
 }
 
-// sleep waits until it is roused, and reports whether there will be more to do.
+// sleep waits until the thread is woken. It returns false when the device closes.
 func (a *launchThread) sleep() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

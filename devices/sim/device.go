@@ -29,7 +29,7 @@ type Device struct {
 	prepared map[*devices.Kernel]*program
 	closed   bool
 
-	attendant attendant
+	helper launchHelper
 }
 
 func newDevice(p *platform, i int, space devices.SpaceID) *Device {
@@ -222,7 +222,7 @@ func (d *Device) Close() error {
 	if closed {
 		return nil
 	}
-	d.attendant.stop()
+	d.helper.stop()
 	for _, s := range []enqueuer{d.toDevice, d.toHost, d.peers, d.kernels} {
 		s.close()
 	}

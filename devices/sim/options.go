@@ -44,7 +44,7 @@ type Options struct {
 	PeerBandwidth deps.Bytes    // between two devices; Bandwidth when 0
 	Latency       time.Duration // of every copy and launch
 	Speed         deps.Bytes    // bytes of slice arguments that a kernel works through in a second; 0: no time
-	Attended      bool          // an attendant (devices.Attentive) comes and goes, at random
+	LaunchHelper  bool          // a launch helper (devices.LaunchHelper) that sleeps and wakes at random
 	NoPeer        bool          // devices cannot copy from each other: what goes between them goes through the host
 
 	// HostSpeed and Submit are of clock=virtual: bytes of slices that a CPU worker works through in
@@ -94,8 +94,8 @@ func (o *Options) fill() error {
 		return fmt.Errorf("sim: a negative time or rate: hostspeed %d B/s, submit %v", int64(o.HostSpeed), o.Submit)
 	case o.Clock != Virtual && (o.HostSpeed != 0 || o.Submit != 0 || len(o.Faults.LoseAt) > 0):
 		return fmt.Errorf("sim: hostspeed, submit and Faults.LoseAt are of a virtual time: they need clock=virtual")
-	case o.Clock == Virtual && o.Attended:
-		return fmt.Errorf("sim: attend=on: its attendant comes and goes in real time, which clock=virtual has none of")
+	case o.Clock == Virtual && o.LaunchHelper:
+		return fmt.Errorf("sim: attend=on: the launch helper sleeps and wakes in real time, which clock=virtual does not have")
 	case o.Faults.Alloc < 0 || o.Faults.Transfer < 0 || o.Faults.Launch < 0:
 		return fmt.Errorf("sim: a fault with a negative number: %+v", o.Faults)
 	case o.Races && o.Exec != SIMT:
@@ -118,7 +118,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"clock":     func(s string) (err error) { o.Clock, err = parseClock(s); return },
 		"peer":      flag(&o.NoPeer, "off", "on"),
 		"races":     flag(&o.Races, "on", "off"),
-		"attend":    flag(&o.Attended, "on", "off"),
+		"attend":    flag(&o.LaunchHelper, "on", "off"),
 		"exec":      o.setExec,
 	}
 }

@@ -212,30 +212,30 @@ func FromCache(m *Machine, d devices.Device, k *devices.Kernel) (hit bool) {
 	return c.FromCache(k)
 }
 
-// Attentive returns d, a device of m, where it is devices.Attentive, else nil.
-func Attentive(m *Machine, d devices.Device) devices.Attentive {
-	if a, ok := d.(devices.Attentive); ok {
-		return attentive{pluginOf(m, d), a}
+// LaunchHelper returns d, a device of m, where it is devices.LaunchHelper, else nil.
+func LaunchHelper(m *Machine, d devices.Device) devices.LaunchHelper {
+	if a, ok := d.(devices.LaunchHelper); ok {
+		return launchHelper{pluginOf(m, d), a}
 	}
 	return nil
 }
 
-// attentive is plugin for the methods of devices.Attentive.
-type attentive struct {
+// launchHelper is plugin for the methods of devices.LaunchHelper.
+type launchHelper struct {
 	plugin *plugin
-	device devices.Attentive
+	device devices.LaunchHelper
 }
 
-func (a attentive) Attend(f func() bool, crowded func() bool) {
+func (a launchHelper) StartHelper(launch, contended func() bool) {
 	var err error
-	defer a.plugin.recovered("attend", &err)
-	a.device.Attend(f, crowded)
+	defer a.plugin.recovered("start helper", &err)
+	a.device.StartHelper(launch, contended)
 }
 
-func (a attentive) Attends() (soon bool) {
+func (a launchHelper) HelperAwake() (soon bool) {
 	var err error
-	defer a.plugin.recovered("attends", &err)
-	return a.device.Attends()
+	defer a.plugin.recovered("helper awake", &err)
+	return a.device.HelperAwake()
 }
 
 // openKind is devices.OpenKind, of which a panic is an error.

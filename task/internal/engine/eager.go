@@ -58,7 +58,7 @@ type DeviceBacklog struct {
 	Tasks    atomic.Int32
 	bytes    atomic.Int64
 	Recheck  atomic.Bool       // a task of the queue may start
-	Launcher devices.Attentive // the launch thread; nil where there is none
+	Launcher devices.LaunchHelper // nil if the device has none
 	_        spin.Line
 	mu       spin.Mutex    // guards what follows, and the eager queue of the place
 	freeAt   time.Duration // end of the latest kernel on the host clock, where the policy learns
@@ -353,7 +353,7 @@ func (e *eagerLaunch) finishTask(r *Record) {
 }
 
 // launchThreadAwake reports whether the launch thread is awake.
-func (b *DeviceBacklog) launchThreadAwake() bool { return b.Launcher != nil && b.Launcher.Attends() }
+func (b *DeviceBacklog) launchThreadAwake() bool { return b.Launcher != nil && b.Launcher.HelperAwake() }
 
 // StartEager starts up to maxStartBatch tasks of the eager queue of p while there is capacity, and
 // reports whether it started one.
