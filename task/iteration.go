@@ -461,7 +461,7 @@ func (it *Iteration) runSteps(owner *engine.Record) (err error) {
 			err = it.failures.take()
 		}
 	}()
-	broken = it.run.All(func(over func() bool, f func()) { aside(it.rt, owner, over, f) })
+	broken = it.run.All(func(done func() bool, f func()) { runBlocking(it.rt, owner, done, f) })
 	return nil
 }
 

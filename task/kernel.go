@@ -23,17 +23,17 @@ import (
 	"github.com/gompss/gompss/task/internal/values"
 )
 
-// Args are the arguments of a kernel where it runs: see devices.ScalarArg, devices.SliceArg and
-// devices.PointerArg.
+// Args are the arguments of a kernel at the device that runs it: see devices.ScalarArg,
+// devices.SliceArg and devices.PointerArg.
 type Args = devices.Args
 
-// A SourceFile is a file of Go source, by its name in errors.
+// A SourceFile is a file of Go source, with the name that errors contain.
 type SourceFile = codegen.File
 
-// newKernel returns the kernel that s describes.
+// newKernel returns the kernel of specification s.
 func newKernel(s KernelSpec) (*Kernel, error) { return newKernelIn(s, "") }
 
-// newKernelIn is newKernel for a wrapper in a generated file.
+// newKernelIn is newKernel for a wrapper in the generated file with name generated.
 func newKernelIn(s KernelSpec, generated string) (*Kernel, error) {
 	of := kernels.Spec{Name: s.Name, TypeArgs: s.TypeArgs, Files: s.Files, Sources: s.Sources, Lines: s.Lines, Go: s.Go, Split: s.Split, Part: s.Part, Trips: s.Trips,
 		Natives: s.Natives, Variables: s.Variables, Constants: s.Constants, Generated: generated}
@@ -47,55 +47,57 @@ func newKernelIn(s KernelSpec, generated string) (*Kernel, error) {
 	return &Kernel{description: k, call: "Kernel.Submit of " + s.Name}, nil
 }
 
-// A KernelSpec describes a kernel by its source and its Go function, as generated code does.
+// A KernelSpec describes a kernel by its source and its Go function. Generated code contains
+// KernelSpecs.
 type KernelSpec struct {
-	// Name of the function in Files. For an instance of a generic kernel, TypeArgs are the types it
-	// is for.
+	// Name is the name of the function in Files. For an instance of a generic kernel, TypeArgs are
+	// its type arguments.
 	Name     string
 	TypeArgs []string
-	// Files are the Go files that hold the kernel and what it calls: those of one package, and those
-	// of other packages, which carry the path of theirs.
+	// Files are the Go files with the kernel and the functions that it calls. Files of other
+	// packages carry their package path.
 	Files []SourceFile
-	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, ""
-	// where it is unknown: they hold copies of its code, so that Files with another hash, which
-	// accelerators and vector code would run, are refused. MustKernel, called from a file that is
-	// where it was built, compares the other packages of the module there, too. Lines are its
-	// CodeLines then: where the function stands elsewhere now, a panic in Split names the line that
-	// its code is on in Files.
+	// Sources is the codegen.Package.Hash of the source from which Go, Split and Trips were
+	// generated, "" if it is unknown. These functions contain copies of the kernel's code.
+	// Accelerators and vector code use Files, so Files with another hash are refused. If the file
+	// that calls MustKernel is still at the path where it was built, MustKernel also compares the
+	// other packages of the module. Lines are the CodeLines of that source: they map a line in a
+	// panic of Split to the line of the same code in Files.
 	Sources, Lines string
 	// Go runs the function on the CPU.
 	Go func(a *Args)
-	// Split runs iterations lo to hi of the one parallel loop of the kernel, and Trips says how
-	// many there are. Both are nil when the kernel cannot be cut.
+	// Split runs iterations lo to hi-1 of the kernel's one parallel loop, and Trips returns their
+	// number. Both are nil if the kernel cannot be split.
 	Split func(a *Args, lo, hi int64)
 	Trips func(a *Args) int64
-	// Part is Split of a kernel with nested(cpu) whose parts one worker has to run, one after the
-	// other, as they have atomics; nil where there is a Split.
+	// Part is the counterpart of Split for a kernel with nested(cpu) whose atomics require that one
+	// worker runs all parts in order; nil if there is a Split.
 	Part func(a *Args, lo, hi int64)
-	// Natives are variants written by hand for kinds of devices, such as CUDA C++ or a cubin for
+	// Natives are hand-written variants for kinds of devices, such as CUDA C++ or a cubin for
 	// "cuda".
 	Natives []devices.Native
-	// Versions are other kernels for the same task: see Kernel.AddVersion.
+	// Versions are alternative kernels for the same task: see Kernel.AddVersion.
 	Versions []*Kernel
-	// Variables are the package variables that the kernel reads, itself or in what it calls.
+	// Variables are the package variables that the kernel and the functions that it calls read.
 	Variables []Variable
-	// Constants are those of other packages that the kernel uses: Files hold their values, and a
-	// kernel with other values than the program has is refused.
+	// Constants are the constants of other packages that the kernel uses. Files contain their
+	// values; NewKernel refuses a kernel if the program has different values.
 	Constants []Constant
 }
 
-// A Kernel is a function that tasks run on any device. It belongs to no runtime.
+// A Kernel is a function that tasks can run on any device. It does not belong to a runtime.
 type Kernel struct {
 	description *kernels.Kernel
-	call        string // what a mistake in a submission names
+	call        string // how errors refer to the kernel
 }
 
-// NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with
-// the source files of its package that hold it and what it calls. On the CPU fn itself is called,
-// by reflection. Of package variables that it reads BindVariable has to tell.
+// NewKernel returns the kernel of Go function fn. fn must be a top-level function without type
+// parameters. files are the source files of its package that contain it and the functions that it
+// calls. CPU workers call fn itself, by reflection. BindVariable must be called for each package
+// variable that fn reads.
 //
-// Errors: a codegen.ErrorList with all that is wrong in what the kernel reaches. A kernel that
-// cannot run on accelerators is no error: it runs on the CPU, and Refused returns the reason.
+// Errors: a codegen.ErrorList with all errors in the code that the kernel reaches. A kernel that
+// cannot run on accelerators is not an error: it runs on the CPU, and Refused returns the reason.
 func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 	v := reflect.ValueOf(fn)
 	if v.Kind() != reflect.Func || v.IsNil() {
@@ -120,12 +122,14 @@ func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 	return k, nil
 }
 
-// literalName matches how Go names function literals: after the function around, with a number.
+// literalName matches the names that Go gives to function literals: that of the enclosing function
+// and a number.
 var literalName = regexp.MustCompile(`\.func\d+(\.|$)`)
 
-// MustKernel returns the kernel that s describes. It panics when the source is wrong: s comes from
-// a generator that has checked it. Where the source has changed since, which the author has to mend
-// and no stack explains, it ends the program with one line on standard error.
+// MustKernel returns the kernel of specification s, for generated code. It panics if the source has
+// errors, which the generator has excluded. If the source has changed since the code was generated,
+// it ends the program with one line on standard error instead, because a stack trace would not help
+// the author.
 func MustKernel(s KernelSpec) *Kernel {
 	_, generated, _, _ := runtime.Caller(1)
 	k, err := newKernelIn(s, generated)
@@ -141,7 +145,7 @@ func MustKernel(s KernelSpec) *Kernel {
 	return k
 }
 
-// exit ends the program; tests replace it.
+// exit ends the program. Tests replace it.
 var exit = func(text string) {
 	fmt.Fprintln(os.Stderr, text)
 	os.Exit(1)
@@ -153,7 +157,7 @@ func (k *Kernel) Name() string { return k.description.Name }
 // Warnings returns the compiler's warnings about the kernel's package.
 func (k *Kernel) Warnings() []codegen.Diagnostic { return k.description.Warnings }
 
-// Refused returns why the kernel has no variant for accelerators, nil when it has.
+// Refused returns the reason why the kernel has no variant for accelerators, nil if it has one.
 func (k *Kernel) Refused() error {
 	if k.description.Deferral != nil {
 		return nil
@@ -161,16 +165,16 @@ func (k *Kernel) Refused() error {
 	return k.description.Device.Refused
 }
 
-// IR returns the kernel's loop IR, which must not be changed.
+// IR returns the kernel's loop IR. The caller must not change it.
 func (k *Kernel) IR() *ir.Kernel { return k.description.IR }
 
-// functionName returns the name of a top-level function.
+// functionName returns the full name of a top-level function.
 func functionName(v reflect.Value) string {
 	name := values.NameOfFunction(v)
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// reflectedCall returns a Go variant that calls fn with the arguments resolved by reflection.
+// reflectedCall returns a Go variant that calls fn by reflection with the resolved arguments.
 func reflectedCall(fn reflect.Value) func(*Args) {
 	t := fn.Type()
 	return func(a *Args) {
@@ -182,14 +186,14 @@ func reflectedCall(fn reflect.Value) func(*Args) {
 	}
 }
 
-// A Call is a kernel with options, ready to be submitted.
+// A Call is a kernel together with options, ready to be submitted.
 type Call struct {
 	kernel  *Kernel
 	options []Option
 }
 
-// With returns the kernel with options for its next tasks: label, priority, places, tokens.
-// Accesses are the kernel's.
+// With returns the kernel with options for its next tasks, such as label, priority, places and
+// tokens. The accesses are those of the kernel.
 func (k *Kernel) With(options ...Option) Call { return Call{k, options} }
 
 // Submit is Kernel.Submit with the options of c.
@@ -197,14 +201,14 @@ func (c Call) Submit(at Submitter, args ...any) (Task, error) {
 	return c.kernel.submit(at, args, c.options)
 }
 
-// Submit submits a task that runs the kernel with args on a device that it may run on, after the
-// tasks submitted before that its accesses depend on. Slices and pointers are passed by reference:
-// what the accesses name must not be touched before the task has finished (Runtime.Wait, WaitOn).
+// Submit submits a task that runs the kernel with args on a suitable device, after the earlier
+// tasks that its accesses depend on. Slices and pointers are passed by reference: the program must
+// not touch the memory of the accesses before the task has finished (Runtime.Wait, WaitOn).
 //
-// Errors: the number and types of arguments, nil pointers that the kernel does not ask for, regions
-// outside of slices, accesses that with these arguments would leave their slice or region (a
-// *codegen.AccessError), no device that may run it, tokens that can never be had, a working set
-// that fits no device; nothing has been written then.
+// Errors: wrong number or types of arguments; nil pointers that the kernel does not permit; regions
+// outside of slices; accesses that leave their slice or region with these arguments (a
+// *codegen.AccessError); no suitable device; more tokens than exist; a working set that fits on no
+// device. After an error nothing has been written.
 func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.submit(at, args, nil) }
 
 func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {
@@ -259,8 +263,8 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	return Task{t}, nil
 }
 
-// submitUnlocked is submit for a task that several goroutines may describe at once, and that needs
-// the lock of submission only once.
+// submitUnlocked is submit for a task that several goroutines may prepare concurrently. It takes
+// the submission lock only once.
 func (k *Kernel) submitUnlocked(s *engine.Scope, g *engine.Group, args []any, options []Option) (Task, error) {
 	s.RT.Virtual.Spend()
 	r, err := s.OpenUnlocked(k.description, g)
@@ -284,9 +288,9 @@ func (k *Kernel) submitUnlocked(s *engine.Scope, g *engine.Group, args []any, op
 	return Task{t}, err
 }
 
-// describeCall is describeKernel, for a task of the program without the lock of submission, which
-// is had again afterwards: several goroutines describe their tasks at once. Requires: submitting
-// held.
+// describeCall is describeKernel. For a task of the program it releases the submission lock
+// meanwhile, so that several goroutines can prepare tasks concurrently, and reacquires it.
+// Requires: s.Submitting held.
 func describeCall(s *engine.Scope, r *engine.Record, args []any, options []Option) (wait bool, err error) {
 	if !s.Program() || r.Kernel.Reduces {
 		return describeKernel(s.RT, r, args, options)
@@ -294,7 +298,7 @@ func describeCall(s *engine.Scope, r *engine.Record, args []any, options []Optio
 	s.Submitting.Unlock()
 	wait, err = describeKernel(s.RT, r, args, options)
 	if again := s.LockSubmission(s.RT.ContextOf(r.Group)); again != nil {
-		spin.Lock(&s.Submitting) // for a caller that gives up
+		spin.Lock(&s.Submitting) // the caller of a failed describeCall expects the lock to be held
 		if err == nil {
 			err = again
 		}
@@ -302,8 +306,8 @@ func describeCall(s *engine.Scope, r *engine.Record, args []any, options []Optio
 	return wait, err
 }
 
-// describeKernel fills r from the arguments and the directives of its kernel. wait says that its if
-// clause is false: the submitter does not continue before the task has finished.
+// describeKernel fills r from the arguments and the directives of its kernel. wait is true if its
+// if clause is false: the submitter then waits until the task has finished.
 func describeKernel(rt *engine.Runtime, r *engine.Record, args []any, options []Option) (wait bool, err error) {
 	defer catchBug(r.Kernel.Name, &err)
 	r.Merged = r.Scope.Memory.Merged.Load()
@@ -335,8 +339,7 @@ func describeKernel(rt *engine.Runtime, r *engine.Record, args []any, options []
 	return wait, placeKernel(rt, r)
 }
 
-// refusedKernel says which kernel, and which task of it where that has a label, could not be
-// submitted, and why.
+// refusedKernel returns err with the name of the kernel, and the label of the task if it has one.
 func refusedKernel(r *engine.Record, why error) error {
 	where := fmt.Sprintf("kernel %s", r.Kernel.Name)
 	if r.Label != "" && r.Label != r.Kernel.Name {
@@ -362,7 +365,7 @@ func kernelOptions(rt *engine.Runtime, r *engine.Record, options []Option) error
 	return nil
 }
 
-// bindArguments makes the arguments of r; slices and pointers become buffers with offsets.
+// bindArguments sets the arguments of r. Slices and pointers become buffers with offsets.
 func bindArguments(t *memory.Table, r *engine.Record, args []any) error {
 	k := r.Kernel
 	for i, x := range args {
@@ -384,8 +387,7 @@ func bindArguments(t *memory.Table, r *engine.Record, args []any) error {
 	return nil
 }
 
-// bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter
-// i.
+// bindOne appends a as the argument for parameter i. where is the memory of a slice or pointer.
 func bindOne(t *memory.Table, r *engine.Record, i int, a devices.Arg, where values.Range) error {
 	p := &r.Kernel.Params[i]
 	if p.Type.Kind == ir.Pointer && where.Base == nil && !p.Nils {
@@ -400,7 +402,7 @@ func bindOne(t *memory.Table, r *engine.Record, i int, a devices.Arg, where valu
 	return nil
 }
 
-// bindMemory fills in where the memory of a is. An empty slice needs no buffer.
+// bindMemory sets the buffer, offset, length and capacity of a. An empty slice needs no buffer.
 func bindMemory(t *memory.Table, r *engine.Record, a *devices.Arg, m values.Range) error {
 	a.Nil = m.Base == nil
 	a.Len, a.Cap = m.Len, m.Cap
@@ -413,31 +415,32 @@ func bindMemory(t *memory.Table, r *engine.Record, a *devices.Arg, m values.Rang
 		return err
 	}
 	a.Buffer, a.Offset = b.ID, deps.Bytes(first)*b.Elem
-	a.Cap = min(m.Cap, b.Len-first) // no kernel reaches out of the buffer
+	a.Cap = min(m.Cap, b.Len-first) // the kernel must not access memory beyond the buffer
 	return nil
 }
 
-// AddVersion makes v, whose target directive says implements(k), another version of k: a task of k
-// runs v on the kinds of devices that v names. Of several versions for one kind the one added first
-// runs, and k itself only where none does. What the task accesses is what k says. It is to be
-// called before tasks of k are submitted.
+// AddVersion makes v, whose target directive contains implements(k), an alternative version of k:
+// tasks of k run v on the kinds of devices that v names. If there are several versions for a kind,
+// the first one added runs; k itself runs only if there is none. The accesses of the task are those
+// of k. AddVersion must be called before tasks of k are submitted.
 //
-// Errors: v says nothing of k, or its parameters are others.
+// Errors: v does not name k, or its parameters differ from those of k.
 func (k *Kernel) AddVersion(v *Kernel) error { return k.description.AddVersion(v.description) }
 
-// AddNative makes n a variant of k: the tasks of k run it on devices of its kind. Without a Shape
-// the clause ndrange of k gives one. It is to be called before tasks of k are submitted.
+// AddNative makes n a variant of k: tasks of k run it on devices of its kind. If n has no Shape,
+// the ndrange clause of k gives the shape. AddNative must be called before tasks of k are
+// submitted.
 //
-// Errors: k has a variant for that kind already, or nothing gives a shape.
+// Errors: k already has a variant for that kind, or there is no shape.
 func (k *Kernel) AddNative(n Native) error { return k.description.AddNative(n) }
 
-// Instances are the kernels of one generic function, one for each list of type arguments, made at
-// its first use. The zero value is ready; it may be used by several goroutines.
+// Instances are the kernels of one generic function, one for each list of type arguments, created
+// at first use. The zero value is ready to use; several goroutines may use it.
 type Instances struct {
 	made sync.Map // instanceKey -> *instance
 }
 
-// maxTypeArgs bounds the type arguments of a kernel.
+// maxTypeArgs is the maximum number of type arguments of a kernel.
 const maxTypeArgs = 8
 
 type instanceKey [maxTypeArgs]reflect.Type
@@ -448,9 +451,10 @@ type instance struct {
 	err    error
 }
 
-// Kernel returns the kernel for the given type arguments; spec describes it, but for TypeArgs.
+// Kernel returns the kernel for the given type arguments. spec returns its specification without
+// TypeArgs.
 //
-// Errors: types that the constraints or the dialect do not allow, or that the kernel's package
+// Errors: types that the constraints or the dialect do not permit, or that the kernel's package
 // cannot name.
 func (g *Instances) Kernel(spec func() KernelSpec, types ...reflect.Type) (*Kernel, error) {
 	if len(types) > maxTypeArgs {
@@ -477,7 +481,7 @@ func (g *Instances) Kernel(spec func() KernelSpec, types ...reflect.Type) (*Kern
 	return i.kernel, i.err
 }
 
-// typeArgument returns t as the package of the kernel writes it.
+// typeArgument returns t as the package of the kernel would write it.
 func typeArgument(t reflect.Type) string {
 	if t.Name() != "" {
 		return t.Name()
@@ -485,27 +489,28 @@ func typeArgument(t reflect.Type) string {
 	return t.String()
 }
 
-// What follows gives kernels the package variables that they read.
+// The following functions pass the package variables that a kernel reads to its tasks.
 //
-// Their values are those at submission, or of a replay, on every device: the contract of the launch
-// is proved for them, accelerators and vector code are given them. The Go function reads the
-// variables themselves, so that it only runs where there is no vector code and they are what they
-// were (package cpucode). What goes by value is copied when it has changed, and an unchanged copy
-// is used again: a submission allocates nothing then. Large arrays and structs are buffers in their
-// own place, which tasks read as they do a slice that is an argument.
+// On every device the kernel sees the values of the variables at submission or replay: the contract
+// of the launch is proved for these values, and accelerators and vector code receive them. The Go
+// function reads the variables directly. It therefore runs only if there is no vector code and the
+// variables have not changed since (package cpucode). A variable that is passed by value is copied
+// when it has changed; while it is unchanged, its last copy is used again and a submission
+// allocates nothing. Large arrays and structs are buffers at their own address, which tasks read
+// like a slice argument.
 
-// BindVariable tells k, made by NewKernel, where a package variable is that it reads: reflection
-// finds functions alone. The wrappers that gompss gen writes do that themselves. It is to be called
-// before tasks of k are submitted.
+// BindVariable sets the address of a package variable that kernel k, made by NewKernel, reads:
+// reflection finds only functions. The wrappers that gompss gen writes do this themselves.
+// BindVariable must be called before tasks of k are submitted.
 //
-// Errors: k reads no variable of that name; pointer does not point at one of its type.
+// Errors: k reads no variable of that name, or pointer does not point to a variable of its type.
 func (k *Kernel) BindVariable(name string, pointer any) error {
 	return k.description.BindVariable(name, pointer)
 }
 
-// bindVariables adds the values of the variables to the arguments of r.
+// bindVariables appends the values of the variables to the arguments of r.
 func bindVariables(t *memory.Table, r *engine.Record) error {
-	for _, v := range r.Kernel.Variables { // a pointer may point into one of these, and the first use is to be of the whole
+	for _, v := range r.Kernel.Variables { // a pointer may refer to a part of one of these, and the buffer must be the whole
 		if v.Of.Var.Type.Kind != ir.Slice || v.Printed() {
 			continue
 		}
@@ -532,7 +537,7 @@ func bindVariables(t *memory.Table, r *engine.Record) error {
 	return nil
 }
 
-// argumentOf is argument for a task r.
+// argumentOf returns the argument of task r for variable v.
 func argumentOf(t *memory.Table, r *engine.Record, v *values.Global) (devices.Arg, values.Range) {
 	switch v.Name {
 	case printing.Buffer:
@@ -543,8 +548,8 @@ func argumentOf(t *memory.Table, r *engine.Record, v *values.Global) (devices.Ar
 	return v.Argument()
 }
 
-// checkApart returns an error where an argument of r is memory of v, which the kernel would read as
-// it was before.
+// checkApart returns an error if an argument of r overlaps with the memory of v. The kernel would
+// read the variable as it was at submission, without the writes through the argument.
 func checkApart(t *memory.Table, r *engine.Record, v *values.Global) error {
 	lo := uintptr(v.At)
 	hi := lo + uintptr(v.Of.Type.Size)
@@ -561,8 +566,8 @@ func checkApart(t *memory.Table, r *engine.Record, v *values.Global) error {
 	return nil
 }
 
-// printArgument returns the arguments that hold what a task prints. Those of a task of a body are
-// empty: what it accesses is part of what the task around it does.
+// printArgument returns the arguments that hold the output of a task. They are empty for a child
+// task: its output is part of that of its parent.
 func printArgument(t *memory.Table, r *engine.Record, v *values.Global) (a devices.Arg, where values.Range) {
 	a.Type = v.Of.Type
 	if r.Scope.Program() {

@@ -18,15 +18,17 @@ import (
 	"github.com/gompss/gompss/task/internal/values"
 )
 
-// What follows is how a task waits without keeping a worker, and how it ends after its children.
+// This file implements waiting in a task body without occupying a worker, and the end of a task
+// after its children.
 
-// Wait waits until all children submitted so far have finished, running them on this goroutine or
-// letting others have the worker meanwhile, and makes what the task accesses valid on the host: the
-// body may use it again. It returns a *FailedError for the children that failed since the last
-// Wait; a failure that no Wait has told of makes the task fail.
+// Wait waits until all children submitted so far have finished. Meanwhile it runs children on this
+// goroutine, or releases the worker. It then makes the memory that the task accesses valid on the
+// host, so that the body may use it again. Wait returns a *FailedError for the children that failed
+// since the last Wait. A failure that no Wait returns makes the task fail.
 //
-// Errors: also that of ctx, and then the children continue; ErrInsideTask in the body of another
-// task, such as a child, which would wait for itself; ErrFinished when the body has returned.
+// Errors: also the cause of ctx, while the children continue; ErrInsideTask in the body of another
+// task, for example of a child, which would wait for itself; ErrFinished after the body has
+// returned.
 func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 	if !s.usable() {
 		return misuse("Scope.Wait", s.unusable())
@@ -59,7 +61,7 @@ func waitChildren(s *engine.Scope, ctx context.Context) error {
 	s.WaitMu.Lock()
 	defer s.WaitMu.Unlock()
 	if ctx != nil {
-		defer context.AfterFunc(ctx, s.WakeWaiter)() // in turns bodyWaits looks at ctx
+		defer context.AfterFunc(ctx, s.WakeWaiter)() // under virtual time, BodyWaits checks ctx
 	}
 	for s.Children() > 0 {
 		if ctx != nil && ctx.Err() != nil {
@@ -70,9 +72,9 @@ func waitChildren(s *engine.Scope, ctx context.Context) error {
 	return nil
 }
 
-// waitOnce runs a child on this goroutine if the scheduler gives one. It may give something else:
-// that goes to another goroutine together with the worker, and this one sleeps until the children
-// have finished.
+// waitOnce runs a child on this goroutine if the scheduler returns one. If it returns another task,
+// that task moves to another goroutine together with the worker, and this goroutine sleeps until
+// the children have finished.
 func waitOnce(s *engine.Scope, ctx context.Context) {
 	if !s.Lending.TryLock() { // another goroutine of the body has lent the worker
 		if s.ChildrenDone == nil {
@@ -107,10 +109,11 @@ func waitOnce(s *engine.Scope, ctx context.Context) {
 	s.Regain()
 }
 
-// aside calls f, which waits until over reports true for what other workers do for the body of r.
-// The worker is lent meanwhile, but the task stays in flight with its tokens: it continues
-// elsewhere. Requires: r has a detail, and its body is the caller.
-func aside(rt *engine.Runtime, r *engine.Record, over func() bool, f func()) {
+// runBlocking calls f, which blocks until done returns true, on behalf of the body of r. The worker
+// is released meanwhile. The task keeps its tokens and stays in flight; afterwards it may continue
+// on another worker.
+// Requires: r has a detail, and the caller is its body.
+func runBlocking(rt *engine.Runtime, r *engine.Record, done func() bool, f func()) {
 	if r.Inner == nil {
 		r.Inner = engine.NewScope(r)
 	}
@@ -129,7 +132,7 @@ func aside(rt *engine.Runtime, r *engine.Record, over func() bool, f func()) {
 	if v == nil {
 		lend()
 	} else {
-		v.BodyWaits(over, nil, lend)
+		v.BodyWaits(done, nil, lend)
 	}
 	f()
 	rt.Ready.Mu.Lock()
@@ -144,10 +147,11 @@ func aside(rt *engine.Runtime, r *engine.Record, over func() bool, f func()) {
 	s.Regain()
 }
 
-// Private returns the part of the task's private copy that stands for x, which the task of s
-// declared with Reduce: all of it, or a part; of a box, the elements from its first to its last.
-// The body reduces into it; its values mean nothing else. Where several of the task's reductions
-// are around x, it is that of the smallest. It panics when the task has not declared x.
+// Private returns the task's private copy of x, which the task of s must have declared with Reduce,
+// or the copy of a part of such a slice. For a box it is the range from its first to its last
+// element. The body accumulates its contribution there and uses it for nothing else. If several
+// reductions of the task contain x, Private selects the smallest. It panics if the task has not
+// declared x.
 func Private[T any](s *Scope, x []T) []T {
 	if len(x) == 0 {
 		return x
@@ -157,7 +161,7 @@ func Private[T any](s *Scope, x []T) []T {
 	var at int64
 	tightest := int64(math.MaxInt64)
 	for _, u := range s.core.Owner.Uses {
-		b := u.Buffer // and not what it may have become a part of since
+		b := u.Buffer // the buffer of the declaration, which may since have been merged into another
 		if u.Copy == nil || b.Elem != m.Elem || uintptr(m.Base) < b.Lo() || uintptr(m.Base)+uintptr(m.Size()) > b.Hi() {
 			continue
 		}
@@ -173,39 +177,39 @@ func Private[T any](s *Scope, x []T) []T {
 	return operator.Elements[T](best.B.Host.At(), at, at+m.Len)
 }
 
-// A Scope is what the body of a task submits tasks with: its children. They are ordered among
-// themselves as the tasks of a program are, and what they access is what the task itself accesses,
-// or memory that was first used in the scope. The task has finished when its body has returned and
-// its children have finished; only then its own successors start.
+// A Scope submits the children of a task: tasks that its body creates. The children are ordered
+// among themselves like the tasks of a program. They may access what the task itself accesses, and
+// memory that was first used in the scope. The task finishes when its body has returned and its
+// children have finished; only then do its successors start.
 //
-// Between submitting a child and waiting for it, the body must not touch what the child uses. A
-// Scope is valid until the body returns. Its methods may be called from any goroutine, but the body
-// must not return before they do. The body of a child has a Scope of its own: with that of its
-// parent it would wait for itself, and is refused (ErrInsideTask).
+// Between submitting a child and waiting for it, the body must not access the memory that the child
+// uses. A Scope is valid until the body returns. Any goroutine may call its methods, but the body
+// must not return before they have returned. The body of a child has its own Scope. A Wait on the
+// scope of its parent would wait for the child itself, and returns ErrInsideTask.
 type Scope struct{ core engine.Scope }
 
-// newScope returns the part of a new Scope that the engine knows.
+// newScope returns the engine's part of a new Scope.
 func newScope() *engine.Scope {
 	s := &Scope{}
 	s.core.Public = s
 	return &s.core
 }
 
-// callNested calls a body that takes a Scope.
+// callNested calls a body that has a Scope as its parameter.
 func callNested(body any, s *engine.Scope) error {
 	return body.(func(*Scope) error)(s.Public.(*Scope))
 }
 
-// setNested makes nested, where it is not nil, the body of r.
+// setNested makes nested, if it is not nil, the body of r.
 func setNested(r *engine.Record, nested func(*Scope) error) {
 	if nested != nil {
 		r.Nested = nested
 	}
 }
 
-// A Submitter is where tasks are submitted: a Runtime, for tasks of the program; the Scope of a
-// task, for its children; a Group, for tasks that are waited for and cancelled together; a
-// Collector, which keeps errors for one of these.
+// A Submitter accepts tasks: a Runtime accepts tasks of the program, a Scope the children of a
+// task, a Group tasks that are waited for and cancelled together, and a Collector tasks for one of
+// these, whose submission errors it keeps.
 type Submitter interface {
 	submitter() (*engine.Scope, *engine.Group)
 }
@@ -214,7 +218,7 @@ func (s *Scope) submitter() (*engine.Scope, *engine.Group) { return &s.core, s.c
 
 func (rt *Runtime) submitter() (*engine.Scope, *engine.Group) { return &rt.core.Root, nil }
 
-// Go submits a child that runs body: see Runtime.Go.
+// Go submits a child task that runs body: see Runtime.Go.
 func (s *Scope) Go(body func() error, options ...Option) (Task, error) {
 	if !s.usable() {
 		return Task{}, misuse("Scope.Go", s.unusable())
@@ -222,7 +226,7 @@ func (s *Scope) Go(body func() error, options ...Option) (Task, error) {
 	return goTask(&s.core, s.core.Group, body, options)
 }
 
-// GoScope submits a child that may have children of its own: see Runtime.GoScope.
+// GoScope submits a child task that may have children: see Runtime.GoScope.
 func (s *Scope) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
 	if !s.usable() {
 		return Task{}, misuse("Scope.GoScope", s.unusable())
@@ -230,8 +234,9 @@ func (s *Scope) GoScope(body func(*Scope) error, options ...Option) (Task, error
 	return goScope(&s.core, s.core.Group, body, options)
 }
 
-// Context returns the context of the task: done when the runtime's is, or that of its group. It
-// carries the scope, so that what waits with it lends the worker: Task.Wait, Future.Get.
+// Context returns the context of the task, which is done when the context of the runtime, or of its
+// group, is done. It carries the scope: waiting functions that receive it, such as Task.Wait and
+// Future.Get, release the worker.
 func (s *Scope) Context() context.Context {
 	s.core.Submitting.Lock()
 	defer s.core.Submitting.Unlock()
@@ -243,14 +248,14 @@ func (s *Scope) Context() context.Context {
 
 type scopeKey struct{}
 
-// scopeOf returns the scope of the task that ctx is the context of, nil if it is of none.
+// scopeOf returns the scope of the task whose context ctx is, nil if there is none.
 func scopeOf(ctx context.Context) *engine.Scope {
 	s, _ := ctx.Value(scopeKey{}).(*engine.Scope)
 	return s
 }
 
-// permits reports whether a task that accesses a region in mode may have a child that accesses it
-// in mode child.
+// permits reports whether a task that accesses a region in mode may have a child that accesses the
+// region in mode child.
 func permits(mode, child deps.Mode) bool {
 	switch mode {
 	case deps.In, deps.Concurrent:
@@ -261,8 +266,9 @@ func permits(mode, child deps.Mode) bool {
 	return true
 }
 
-// coverError returns an error when an access of r, which is about to become a child, is not inside
-// those of the parent. Requires: submitting held.
+// coverError returns an error if an access of r, a future child of s, is not covered by the
+// accesses of the parent.
+// Requires: s.Submitting held.
 func coverError(s *engine.Scope, r *engine.Record) error {
 	if s.Program() {
 		return nil
@@ -276,7 +282,7 @@ func coverError(s *engine.Scope, r *engine.Record) error {
 			return uncoveredError(s, r, a)
 		}
 		if a.Mode == deps.Concurrent && s.Shares(a) {
-			if r.Traits.Set(life.HostOnly, true); r.Alone() { // alone on the host, it would wait for its parent
+			if r.Traits.Set(life.HostOnly, true); r.Alone() { // alone on the host, the kernel would wait for its parent
 				return errSharedKernel
 			}
 		}
@@ -295,7 +301,7 @@ func ownsBuffer(s *engine.Scope, id deps.BufferID) bool {
 	return false
 }
 
-// coveredByParent reports whether accesses of the parent that permit a cover all of it.
+// coveredByParent reports whether the accesses of the parent that permit a cover its whole region.
 func coveredByParent(s *engine.Scope, a *deps.Access) bool {
 	var parts deps.Set
 	for i := range s.Owner.Accesses {
@@ -324,7 +330,8 @@ func uncoveredError(s *engine.Scope, r *engine.Record, a *deps.Access) error {
 	return e
 }
 
-// memoryOf says what a buffer is for r: which argument of its kernel, or how long it is and where.
+// memoryOf describes a buffer in error messages about r: as an argument of its kernel, or by its
+// size and address.
 func memoryOf(rt *engine.Runtime, r *engine.Record, id deps.BufferID) string {
 	if r.Kernel != nil {
 		for i, v := range r.Kernel.IR.Params {
@@ -339,7 +346,7 @@ func memoryOf(rt *engine.Runtime, r *engine.Record, id deps.BufferID) string {
 	return ""
 }
 
-// fetchToHost makes all that the task accesses valid on the host again, for its body.
+// fetchToHost makes the memory that the task accesses valid on the host again, for its body.
 func fetchToHost(s *engine.Scope) error {
 	r := s.Owner
 	if !s.RT.Topology.Accelerators || r.Holds.Has(life.HeldData) {
@@ -363,7 +370,7 @@ func fetchFresh(s *engine.Scope, fresh []deps.Access) error {
 	return awaitData(s, done)
 }
 
-// acquireAgain takes the task's working set on the host again.
+// acquireAgain acquires the task's working set on the host again.
 func acquireAgain(s *engine.Scope) error {
 	r := s.Owner
 	if len(r.Data()) == 0 {
@@ -371,7 +378,7 @@ func acquireAgain(s *engine.Scope) error {
 	}
 	for i := range r.Accesses {
 		if a := &r.Accesses[i]; a.Mode == deps.Out {
-			a.Mode = deps.InOut // a child has written it, perhaps elsewhere
+			a.Mode = deps.InOut // a child has written the region, perhaps in another address space
 		}
 	}
 	r.SetUp(devices.Host)
@@ -384,7 +391,7 @@ func acquireAgain(s *engine.Scope) error {
 	return awaitData(s, done)
 }
 
-// awaitData returns the value from done. The worker is lent meanwhile, if the value is not ready.
+// awaitData returns the value that arrives on done. It releases the worker while it waits.
 func awaitData(s *engine.Scope, done <-chan error) (err error) {
 	select {
 	case err = <-done:
