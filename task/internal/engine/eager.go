@@ -57,7 +57,7 @@ const maxStartBatch = machine.MaxBatch
 type DeviceBacklog struct {
 	Tasks    atomic.Int32
 	bytes    atomic.Int64
-	Recheck  atomic.Bool       // a task of the queue may start
+	Recheck  atomic.Bool          // a task of the queue may start
 	Launcher devices.LaunchHelper // nil if the device has none
 	_        spin.Line
 	mu       spin.Mutex    // guards what follows, and the eager queue of the place
@@ -353,7 +353,9 @@ func (e *eagerLaunch) finishTask(r *Record) {
 }
 
 // launchThreadAwake reports whether the launch thread is awake.
-func (b *DeviceBacklog) launchThreadAwake() bool { return b.Launcher != nil && b.Launcher.HelperAwake() }
+func (b *DeviceBacklog) launchThreadAwake() bool {
+	return b.Launcher != nil && b.Launcher.HelperAwake()
+}
 
 // StartEager starts up to maxStartBatch tasks of the eager queue of p while there is capacity, and
 // reports whether it started one.
