@@ -136,13 +136,13 @@ type Caching interface {
 	FromCache(k *Kernel) bool
 }
 
-// LaunchHelper is an optional interface of an Accelerator, for devices with a goroutine that polls for
-// completed operations and can launch tasks.
+// LaunchHelper is an optional interface of an Accelerator, for devices with a goroutine that polls
+// for completed operations and can launch tasks.
 type LaunchHelper interface {
 	// StartHelper makes the device call launch repeatedly while it has operations in flight. While
 	// contended returns true, a dedicated goroutine calls it; otherwise a goroutine that has other
-	// duties for the device. launch reports whether it has launched a task. StartHelper is called before
-	// the first Launch.
+	// duties for the device. launch reports whether it has launched a task. StartHelper is called
+	// before the first Launch.
 	StartHelper(launch, contended func() bool)
 	// HelperAwake reports whether a call of launch that starts after HelperAwake has returned true is
 	// certain to follow.

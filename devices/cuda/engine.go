@@ -305,8 +305,8 @@ func (g *engine) hear(s *stream, upTo uint64, last uintptr) int {
 	return n
 }
 
-// pollTime is the time for which engines and completion threads poll before they sleep: 0 on a machine
-// with few processors.
+// pollTime is the time for which engines and completion threads poll before they sleep: 0 on a
+// machine with few processors.
 func pollTime() time.Duration {
 	if runtime.GOMAXPROCS(0) < minProcessors {
 		return 0
