@@ -20,6 +20,7 @@ func TestLanguageOnADevice(t *testing.T) {
 	for _, c := range languageCases {
 		full, args := instanceOf(c)
 		t.Run(strings.Join(append([]string{full}, args...), "_"), func(t *testing.T) {
+			skipWhereGoSaturates(t, full)
 			k, err := p.Kernel(full)
 			if args != nil {
 				k, err = p.Instance(full, args...)

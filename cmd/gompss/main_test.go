@@ -2,8 +2,11 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -38,8 +41,24 @@ func TestScripts(t *testing.T) {
 			}
 			return nil
 		},
-		Condition: func(cond string) (bool, error) { return cond == "long" && !testing.Short(), nil },
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "long":
+				return !testing.Short(), nil
+			case "libraries":
+				return compilesLibraries(), nil
+			}
+			return false, fmt.Errorf("no condition %q", cond)
+		},
 	})
+}
+
+// compilesLibraries reports whether there is a g++ that compiles libraries for the processor of this
+// process, which may be another one than that of the system (qemu-user).
+func compilesLibraries() bool {
+	out, err := exec.Command("g++", "-dumpmachine").Output()
+	processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	return err == nil && processor != "" && strings.HasPrefix(string(out), processor+"-")
 }
 
 // goEnv returns a variable of the go command, or of the process.
