@@ -181,12 +181,12 @@ func pausesOf(t *testing.T, source string, o cpu.Options) (n int) {
 	return n
 }
 
-// gathersText is kernel K, whose one loop body adds up 3 n gathers.
-func gathersText(n int) string {
+// gathersText is kernel K, whose one loop body adds up 3 n gathers of floats at indices of a type.
+func gathersText(n int, float, index string) string {
 	var b strings.Builder
-	b.WriteString("package k\n\n//omp:target device(smp)\nfunc K(x, y []float64, ix []int32) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n\t\tv := y[i]\n")
+	b.WriteString("package k\n\n//omp:target device(smp)\nfunc K(x, y []" + float + ", ix []int32) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n\t\tv := y[i]\n")
 	for j := range n {
-		fmt.Fprintf(&b, "\t\tv += x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023]\n", j+1, j+2, j+3)
+		fmt.Fprintf(&b, "\t\tv += x[(%[4]s(ix[i])*%[1]d)&1023] * x[(%[4]s(ix[i])*%[2]d)&1023] * x[(%[4]s(ix[i])*%[3]d)&1023]\n", j+1, j+2, j+3, index)
 	}
 	b.WriteString("\t\ty[i] = v\n\t}\n}\n")
 	return b.String()
@@ -199,7 +199,7 @@ func TestLongBody_EqualsGo(t *testing.T) {
 		t.Skip("it takes a second to compile, and half a minute under an emulator")
 	}
 	const lines = 300
-	p, err := codegen.Load(codegen.File{Name: "k.go", Text: gathersText(lines)})
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: gathersText(lines, "float64", "int")})
 	require.NoError(t, err)
 	k, err := p.Kernel("K")
 	require.NoError(t, err)
@@ -228,14 +228,29 @@ func TestLongBody_EqualsGo(t *testing.T) {
 	require.Equal(t, want, y)
 }
 
+// TestLongBody_OutOfRegisters: a body for whose values there are not enough virtual registers has no vector code.
+func TestLongBody_OutOfRegisters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds to compile")
+	}
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: gathersText(1500, "float64", "int")})
+	require.NoError(t, err)
+	k, err := p.Kernel("K")
+	require.NoError(t, err)
+	_, err = cpu.Compile(codegen.ForCPU(k), cpu.Options{Single: cpu.SingleNever})
+	var refusal *cpu.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.ErrorContains(t, err, "virtual registers")
+}
+
 // TestPauses_InLongBodies has bodies without loops: the code can stop within one that could take
 // long, however long it is, and has no more such points within a short one. Issue 16, item h.
 func TestPauses_InLongBodies(t *testing.T) {
-	body := gathersText
+	body := func(n int) string { return gathersText(n, "float32", "int32") } // of four lanes, where there are least
 	lanes, scalars := cpu.Options{Single: cpu.SingleNever}, cpu.Options{Single: cpu.SingleAlways}
 	few := pausesOf(t, body(2), lanes)
 	require.Equal(t, few, pausesOf(t, body(20), lanes))
-	require.Greater(t, pausesOf(t, body(300), lanes), few, "gathers of 4 lanes")
+	require.Greater(t, pausesOf(t, body(300), lanes), few, "gathers of all lanes")
 	few = pausesOf(t, body(2), scalars)
 	require.Equal(t, few, pausesOf(t, body(40), scalars), "a few hundred instructions")
 	scalars.StopAlways = true

@@ -153,10 +153,14 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool) (g *selecti
 	defer func() {
 		if r := recover(); r != nil {
 			refusal, ok := r.(*prepare.Refusal)
-			if !ok {
+			switch {
+			case ok:
+				g, err = nil, refusal
+			case r == mach.ErrRegisters:
+				g, err = nil, mach.ErrRegisters
+			default:
 				panic(r)
 			}
-			g, err = nil, refusal
 		}
 	}()
 	g = selection.New(selection.Setup{Result: c.Result, Options: c.options, Frame: c.frame, Stages: c.stages, Sites: c.code.Sites, Steps: c.steps}, s, unroll, single)

@@ -1,6 +1,8 @@
 package mach
 
 import (
+	"fmt"
+
 	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -69,7 +71,15 @@ func New(l Layout, steps int) Code {
 	return Code{layout: l, steps: make([]step, 0, steps)}
 }
 
+// ErrRegisters is what code panics with where it asks for more virtual registers than have numbers.
+var ErrRegisters = fmt.Errorf("it needs more than %d virtual registers", mostRegisters)
+
+const mostRegisters = int(vcode.NoReg - vcode.FirstVirtual)
+
 func (c *Code) reg(k Class) vcode.Reg {
+	if len(c.classes) == mostRegisters {
+		panic(ErrRegisters)
+	}
 	c.classes = append(c.classes, k)
 	return vcode.FirstVirtual + vcode.Reg(len(c.classes)-1)
 }

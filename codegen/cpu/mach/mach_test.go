@@ -233,3 +233,18 @@ func TestJoinEntry_PutsConstantsInFront(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []byte{7, 0, 0, 0}, c.Pool())
 }
+
+// TestCode_RegistersEnd: a virtual register has a number of its own, or there is none.
+func TestCode_RegistersEnd(t *testing.T) {
+	c := New(Layout{}, 0)
+	last := c.NewGeneral()
+	require.PanicsWithValue(t, ErrRegisters, func() {
+		for {
+			r := c.NewVector()
+			require.Equal(t, last+1, r)
+			require.True(t, r.IsVirtual())
+			last = r
+		}
+	})
+	require.Equal(t, vcode.NoReg-1, last)
+}
