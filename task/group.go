@@ -145,12 +145,12 @@ func waitTasks(g *engine.Group, ctx context.Context) (err error) {
 	for unfinished(g) {
 		endGroupReductions(g)
 		wait := func() { err = g.Sleep(ctx) }
-		over := func() bool { return g.Live.Load() == 0 || ctx != nil && ctx.Err() != nil }
+		done := func() bool { return g.Live.Load() == 0 || ctx != nil && ctx.Err() != nil }
 		if g.Scope.Program() || g.Live.Load() == 0 {
-			g.RT.Virtual.Await(over, ctx)
+			g.RT.Virtual.Await(done, ctx)
 			wait()
 		} else {
-			g.Scope.Block(over, wait)
+			g.Scope.Block(done, wait)
 		}
 		if err != nil {
 			return err

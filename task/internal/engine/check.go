@@ -13,27 +13,28 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
-// This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they
-// declare, as far as sums over memory can tell. What a task declares as read must be the same after
-// its body as before: no other task may write it meanwhile. On a machine without accelerators what
-// it has not declared, of any buffer, must be the same too. For that bodies run one at a time, as
-// they would with one worker; one of a GoScope gives way when it waits, is judged by what it has
-// not declared until then, and what runs beside it later is not.
-// The program must not write buffers while tasks are in flight. What is read without having been
-// declared leaves no trace in memory: the policy random, with several seeds, runs what nothing
-// orders in other orders.
+// This file verifies with checksums that the bodies of Go tasks, and kernels on CPU workers, access
+// only the memory that they declare. Memory that a task declares as read must not change while its
+// body runs, because no other task may write it. On a machine without accelerators, memory that the
+// task does not declare, in any buffer, must not change either. For this check bodies run one at a
+// time, as with one worker. A GoScope body releases the token when it waits: its undeclared writes
+// are checked up to that point, and code that runs concurrently with it later is not checked.
+// The program must not write buffers while tasks are in flight. An undeclared read leaves no trace
+// in memory; to find it, run policy random with several seeds, which changes the order of tasks
+// without dependences.
 
-// A ViolationError means that memory changed under a task which did not say that it would.
+// A ViolationError reports that memory changed during a task that had not declared a write to it.
 type ViolationError struct {
 	Label  string
 	Region deps.Region
-	Mode   deps.Mode // as declared
-	Index  int64     // of the first element that changed, in its buffer
-	Stray  bool      // the region is not in its accesses
-	// Touched says that it was read or written, which its pages have told of: Options.CheckReads.
+	Mode   deps.Mode // the declared mode
+	Index  int64     // the first changed element, as an index of its buffer
+	Stray  bool      // the task does not declare the region
+	// Touched is true if a page fault found a read or write of undeclared memory:
+	// Options.CheckReads.
 	Touched bool
-	// Buffer says which slice or variable the region is of, as far as the runtime knows: its
-	// length, the size of its elements and its address.
+	// Buffer describes the slice or variable that contains the region, as far as the runtime knows
+	// it: length, element size and address.
 	Buffer string
 }
 
@@ -61,7 +62,7 @@ func (e *ViolationError) what() string {
 		e.Index, e.Region, e.Label, e.Mode)
 }
 
-// A guardedRegion is a region that must not change under a body, with a copy of what it held.
+// A guardedRegion is a region that must not change while a body runs, with a copy of its contents.
 type guardedRegion struct {
 	region     deps.Region
 	mode       deps.Mode
@@ -71,17 +72,17 @@ type guardedRegion struct {
 	sum        uint64
 }
 
-// An accessChecker is what bodies that are checked have in common.
+// An accessChecker is the shared state of all checked bodies.
 type accessChecker struct {
-	Token     chan struct{} // its holder is the only body that runs alone
-	unguarded atomic.Int64  // bodies that run without having it, each twice
+	Token     chan struct{} // its holder is the only guarded body that runs
+	unguarded atomic.Int64  // a sequence number and a count of the bodies that run without the token
 }
 
-// tokenTimeout is the time that a body waits for its turn: one that talks to another, by a channel,
-// would wait for ever.
+// tokenTimeout is the time for which a body waits for the token. Without a limit, bodies that
+// communicate through a channel would deadlock.
 const tokenTimeout = 200 * time.Millisecond
 
-// takeToken waits for the turn of a body, and reports whether it came.
+// takeToken waits for the token, and reports whether it got it.
 func (w *accessChecker) takeToken() bool {
 	select {
 	case w.Token <- struct{}{}:
@@ -91,19 +92,19 @@ func (w *accessChecker) takeToken() bool {
 	}
 }
 
-// Bodies without the turn are counted when they begin and when they end, by odd and even: state
-// changes when one of them was there.
+// The low 32 bits of unguarded count the unguarded bodies that run. The high bits count their
+// starts and ends, so that the value changes if one has run.
 const (
 	unguardedBegin = 1<<32 + 1
 	unguardedEnd   = 1<<32 - 1
 )
 
-// quiet reports whether no body without the turn has run since loose was what it is in before.
+// quiet reports whether no unguarded body has run since unguarded had the value before.
 func (w *accessChecker) quiet(before int64) bool {
 	return before&(1<<32-1) == 0 && w.unguarded.Load() == before
 }
 
-// BeginUnguarded records that a goroutine without the token begins to access memory; endUnguarded
+// BeginUnguarded records that a goroutine without the token starts to access memory; EndUnguarded
 // records the end.
 func (c *checks) BeginUnguarded() {
 	c.Checker.unguarded.Add(unguardedBegin)
@@ -115,7 +116,7 @@ func (c *checks) EndUnguarded() {
 	c.PageGuard.endUnguarded()
 }
 
-// unchecked calls f, which writes what tasks work on.
+// unchecked calls f, which writes memory of tasks on behalf of the runtime.
 func (c *checks) unchecked(f func()) {
 	if !c.Check {
 		f()
@@ -126,8 +127,8 @@ func (c *checks) unchecked(f func()) {
 	f()
 }
 
-// PauseCheck is called before the body of s waits, resumes afterwards: it touches nothing
-// meanwhile. The first time it gives its turn back.
+// PauseCheck is called before the body of s waits, and ResumeCheck afterwards: meanwhile the body
+// accesses no memory. The first PauseCheck releases the token.
 func (s *Scope) PauseCheck() {
 	if s.RT.Check && !s.Program() {
 		if v := s.monitor.Swap(nil); v != nil {
@@ -135,7 +136,7 @@ func (s *Scope) PauseCheck() {
 		} else {
 			s.RT.EndUnguarded()
 		}
-		s.Pauses.Add(1) // last: a waiter for it does not overlap the body
+		s.Pauses.Add(1) // last, so that a task that waits for the pause does not overlap the body
 	}
 }
 
@@ -146,8 +147,9 @@ func (s *Scope) ResumeCheck() {
 	}
 }
 
-// waitForParents waits until the bodies whose child r is wait too, as with one worker they would:
-// else r is beside them. Not for ever, as they may talk to it by a channel.
+// waitForParents waits until the bodies of all ancestors of r wait, as they would with one worker;
+// otherwise they would run concurrently with r. The wait is limited because they may communicate
+// through a channel.
 func waitForParents(r *Record) {
 	began := time.Now()
 	for s := r.Scope; !s.Program(); s = s.Owner.Scope {
@@ -157,14 +159,14 @@ func waitForParents(r *Record) {
 	}
 }
 
-// checkSeed is the seed of the sums: any will do, for the process that makes them.
+// checkSeed is the seed of the checksums. They are compared within this process only.
 var checkSeed = maphash.MakeSeed()
 
-// snapshotBody copies what the body of r must leave as it is; with strays also what it has not
-// declared.
+// snapshotBody copies the memory that the body of r must not change; if undeclared is true, also
+// the memory that it does not declare.
 func (w CPU) snapshotBody(r *Record, undeclared bool) (list []guardedRegion) {
 	rt := w.RT
-	rests := map[deps.BufferID]*deps.Set{} // of the buffers of r, what it does not write
+	rests := map[deps.BufferID]*deps.Set{} // for each buffer of r, the part that r does not write
 	accesses := r.toCheck()
 	for _, a := range accesses {
 		if rests[a.Region.Buffer] == nil {
@@ -205,16 +207,16 @@ func (w CPU) snapshotBody(r *Record, undeclared bool) (list []guardedRegion) {
 	return list
 }
 
-// mayWrite reports whether the body of a task may write what it accesses in a mode. What it reduces
-// into is its private copy; beside accelerators the host may get the elements themselves from one
-// of them meanwhile.
+// mayWrite reports whether the body of a task may write the memory of an access in mode m. A
+// reduction writes a private copy; but with accelerators, the host may meanwhile receive the
+// combined elements from a device.
 func (top *Topology) mayWrite(m deps.Mode) bool {
 	return m.Writes() && (m != deps.Reduction || top.Accelerators)
 }
 
-// toCheck returns the accesses of r that are not empty.
+// toCheck returns the non-empty accesses of r.
 func (r *Record) toCheck() (list []deps.Access) {
-	if r.isStep() { // its node has none
+	if r.isStep() { // a step has no accesses in its node
 		list = append(list, r.Accesses...)
 	} else {
 		for i := range r.Node.Accesses() {
@@ -224,7 +226,7 @@ func (r *Record) toCheck() (list []deps.Access) {
 	return slices.DeleteFunc(list, func(a deps.Access) bool { return a.Region.Empty() })
 }
 
-// snapshotOthers adds the buffers that are not in uses.
+// snapshotOthers appends the buffers that are not in uses.
 func snapshotOthers(t *memory.Table, uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
 	for s := range t.Load().Tree.All() {
 		b := s.Value
@@ -238,7 +240,7 @@ func snapshotOthers(t *memory.Table, uses map[deps.BufferID]*deps.Set, list []gu
 	return list
 }
 
-// usesPartOf reports whether one of uses has become a part of b.
+// usesPartOf reports whether a buffer of uses has been merged into b.
 func usesPartOf(t *memory.Table, b *memory.Buffer, uses map[deps.BufferID]*deps.Set) bool {
 	if b.Parts.Load() == nil {
 		return false
@@ -251,7 +253,7 @@ func usesPartOf(t *memory.Table, b *memory.Buffer, uses map[deps.BufferID]*deps.
 	return false
 }
 
-// sumOf returns the checksum of b; false if b was freed meanwhile.
+// sumOf returns the checksum of b; ok is false if b has been freed meanwhile.
 func sumOf(b *memory.Buffer) (sum uint64, ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { ok = recover() == nil && ok && !b.Gone.Load() }()
@@ -262,15 +264,15 @@ func sumOf(b *memory.Buffer) (sum uint64, ok bool) {
 	return maphash.Bytes(checkSeed, unsafe.Slice(at, b.Size())), true
 }
 
-// findViolation returns what the body of r has changed of what it must leave as it is, nil for
-// nothing. What it has not declared counts only if alone reports, after the checksum, that no other
-// goroutine accessed memory meanwhile.
+// findViolation returns an error if the body of r has changed memory that it must not change, else
+// nil. A change of undeclared memory counts only if alone returns true after the checksum: no other
+// goroutine has accessed memory meanwhile.
 func findViolation(t *memory.Table, r *Record, list []guardedRegion, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
 		table := t.Load()
 		b := table.Get(w.region.Buffer)
-		if b != w.b || w.undeclared && !alone() { // it was freed, and the number may be another one's; or others write there
+		if b != w.b || w.undeclared && !alone() { // b was freed, and its ID may belong to another buffer; or other goroutines write to it
 			continue
 		}
 		e := &ViolationError{Label: r.Title(), Region: w.region, Mode: w.mode, Stray: w.undeclared, Index: -1, Buffer: b.String()}
@@ -294,7 +296,8 @@ func findViolation(t *memory.Table, r *Record, list []guardedRegion, alone func(
 	return nil
 }
 
-// elementAt returns element n of a region, counted along its runs, as an element of the buffer.
+// elementAt returns the n-th element of region r, counted along its runs, as an index of the
+// buffer.
 func elementAt(r deps.Region, n int64) int64 {
 	for lo, hi := range r.Runs() {
 		if n < hi-lo {
@@ -305,17 +308,16 @@ func elementAt(r deps.Region, n int64) int64 {
 	return -1
 }
 
-// An accessMonitor is what a body whose turn it is must leave as it is although it has not declared
-// it.
+// An accessMonitor holds the undeclared memory that the body with the token must not change.
 type accessMonitor struct {
 	rt         *Runtime
 	r          *Record
-	unguarded  int64 // accessChecker.unguarded when it began
+	unguarded  int64 // the value of accessChecker.unguarded at the start
 	undeclared []guardedRegion
-	violation  error // it, once the turn has finished
+	violation  error // the violation that end found
 }
 
-// takeUndeclared takes what has not been declared out of list.
+// takeUndeclared moves the undeclared regions of list to v.
 func (v *accessMonitor) takeUndeclared(list []guardedRegion) []guardedRegion {
 	for _, w := range list {
 		if w.undeclared {
@@ -325,7 +327,7 @@ func (v *accessMonitor) takeUndeclared(list []guardedRegion) []guardedRegion {
 	return slices.DeleteFunc(list, func(w guardedRegion) bool { return w.undeclared })
 }
 
-// end gives the turn back, and says in against what the body has done until now.
+// end sets v.violation if the body has changed undeclared memory so far, and releases the token.
 func (v *accessMonitor) end() {
 	w := &v.rt.Checker
 	v.violation = findViolation(&v.rt.Buffers, v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
@@ -333,8 +335,8 @@ func (v *accessMonitor) end() {
 	<-w.Token
 }
 
-// beginMonitor begins an access monitor if it is the turn of the body of r, else the body is loose:
-// nil.
+// beginMonitor returns an access monitor if the body of r gets the token. It returns nil if it does
+// not: the body then runs unguarded.
 func (w CPU) beginMonitor(r *Record) *accessMonitor {
 	rt := w.RT
 	waitForParents(r)
@@ -344,12 +346,12 @@ func (w CPU) beginMonitor(r *Record) *accessMonitor {
 	return &accessMonitor{rt: rt, r: r, unguarded: rt.Checker.unguarded.Load()}
 }
 
-// checkBody is runBody with a look at what has changed under the body.
+// checkBody runs the body of r and checks the memory that has changed meanwhile.
 func (w CPU) checkBody(r *Record) {
 	rt := w.RT
 	v := w.beginMonitor(r)
 	s, judged := rt.attachMonitor(r, v), false
-	defer func() { // also when the body ends the goroutine
+	defer func() { // deferred, because the body may end the goroutine
 		switch {
 		case judged:
 		case s.monitor.Swap(nil) != nil:
@@ -377,12 +379,12 @@ func (w CPU) checkBody(r *Record) {
 	}
 	if err != nil && r.err == nil {
 		r.Fail("smp", err)
-		r.outcome = nil // a trial that has damaged what others use has finished: what it wrote there is not put back
+		r.outcome = nil // a trial that has damaged memory of others counts as finished: its writes are not undone
 	}
 }
 
-// attachMonitor returns where the monitor of the body of r is kept: in its scope, whose waits end
-// it. Without one the body is loose.
+// attachMonitor returns the scope that holds the monitor of the body of r: a wait on this scope
+// ends the monitor. Without a monitor the body runs unguarded.
 func (c *checks) attachMonitor(r *Record, v *accessMonitor) *Scope {
 	s := &Scope{}
 	if r.Nested != nil {

@@ -106,20 +106,20 @@ func (hq *readyQueues) joinGroup(s *Record) bool {
 
 // releaseExclusion gives back what kept others from running, and makes those ready that may run
 // now.
-func (rt *Runtime) releaseExclusion(r *Record, over, ready *RecordList) {
+func (rt *Runtime) releaseExclusion(r *Record, ended, ready *RecordList) {
 	spin.Perturb()
 	if r.Holds.Has(life.HeldExclusive) {
 		r.Holds.Drop(life.HeldExclusive)
 		r.Scope.Exclusion.Release(&r.Node, func(n *deps.Node) {
 			if s := n.Owner.(*Record); rt.Ready.admitConcurrent(s) {
-				rt.queue(s, nil, over, ready)
+				rt.queue(s, nil, ended, ready)
 			}
 		})
 	}
 	if r.Holds.Has(life.HeldConcurrent) {
 		r.Holds.Drop(life.HeldConcurrent)
 		for _, s := range rt.Ready.leaveConcurrent(r) {
-			rt.queue(s, nil, over, ready)
+			rt.queue(s, nil, ended, ready)
 		}
 	}
 }

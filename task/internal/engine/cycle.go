@@ -15,8 +15,8 @@ import (
 	"github.com/gompss/gompss/task/internal/state"
 )
 
-// This file is the life of a task after submission: ready -> granted to a place -> over ->
-// successors are ready.
+// This file implements the life of a task after submission: it becomes ready, is granted to a
+// place, runs, and finishes; then its successors become ready.
 
 // A RecordList is a list of records in order.
 type RecordList struct {
@@ -44,15 +44,15 @@ func (l *RecordList) pop() *Record {
 	return r
 }
 
-// retire ends r, and all tasks that are skipped because of that, and starts those that become
-// ready. For a worker, that is not smp.None, it returns what to run next.
+// retire finishes r and all tasks that are skipped as a consequence, and schedules the tasks that
+// become ready. It returns the next task for worker, unless worker is smp.None.
 func (rt *Runtime) retire(r *Record, worker int) *Record {
-	var over, ready RecordList
+	var ended, ready RecordList
 	done := r
 	rt.release(r)
-	rt.graphRelease(r, &over, &ready)
-	for s := over.pop(); s != nil; s = over.pop() {
-		rt.graphRelease(s, &over, &ready)
+	rt.graphRelease(r, &ended, &ready)
+	for s := ended.pop(); s != nil; s = ended.pop() {
+		rt.graphRelease(s, &ended, &ready)
 		rt.Complete(rt.conclude(s, smp.None))
 	}
 	if worker == smp.None && ready.head == nil && rt.finishOutsideScheduler(done) {
@@ -61,7 +61,7 @@ func (rt *Runtime) retire(r *Record, worker int) *Record {
 	}
 	next := rt.Schedule(done, &ready, worker)
 	if !done.Traits.Is(life.Simple) {
-		worker = smp.None // and its place has counted it
+		worker = smp.None // its place has counted it
 	} else if worker == smp.None {
 		rt.Ready.countRun()
 	}
@@ -69,8 +69,8 @@ func (rt *Runtime) retire(r *Record, worker int) *Record {
 	return next
 }
 
-// release gives back what r holds of the machine: what it wrote is valid where it ran, and nowhere
-// else.
+// release frees the machine resources that r holds. The data that r has written are valid at its
+// place only.
 func (rt *Runtime) release(r *Record) {
 	if rt.Observers.Watched() {
 		rt.Observers.ObserveEnd(r)
@@ -84,27 +84,27 @@ func (rt *Runtime) release(r *Record) {
 	}
 }
 
-// makeReady puts s, whose predecessors have finished, on the list of those that run or those that
-// do not. by is the last of them, nil if there was none.
-func (rt *Runtime) makeReady(s, by *Record, over, ready *RecordList) {
+// makeReady appends s, whose predecessors have finished, to ready, or to ended if it will not run.
+// by is the last predecessor, nil if there was none.
+func (rt *Runtime) makeReady(s, by *Record, ended, ready *RecordList) {
 	if via := s.poison.Load(); via != nil && !s.Traits.Is(life.IgnoresFailures) {
 		s.skip(via)
-		over.Push(s)
+		ended.Push(s)
 		return
 	}
-	if rt.EagerQueues == nil && !s.Traits.Is(life.Simple) { // else the release was needed to know that it goes here
+	if rt.EagerQueues == nil && !s.Traits.Is(life.Simple) { // otherwise s has been released already
 		s.Life.Enter(state.Release)
 	}
 	if rt.Ready.admit(s) {
-		rt.queue(s, by, over, ready)
+		rt.queue(s, by, ended, ready)
 	}
 }
 
-// queue puts s, which nothing keeps back, among the ready tasks.
-func (rt *Runtime) queue(s, by *Record, over, ready *RecordList) {
+// queue appends s to ready, or to ended if its context has been cancelled.
+func (rt *Runtime) queue(s, by *Record, ended, ready *RecordList) {
 	if !s.Kind.Waits() && s.Context().Err() != nil {
 		s.Fail("", context.Cause(s.Context()))
-		over.Push(s)
+		ended.Push(s)
 		return
 	}
 	rt.Topology.estimate(s)
@@ -114,9 +114,8 @@ func (rt *Runtime) queue(s, by *Record, over, ready *RecordList) {
 	}
 }
 
-// Schedule takes done out of flight, makes the records of ready ready, starts what accelerators can
-// take and, for a worker, returns what it should run. Each of them may be nil; smp.None is no
-// worker.
+// Schedule retires done, queues the records of ready, starts tasks on accelerators with capacity
+// and returns the next task for worker. done and ready may be nil; worker may be smp.None.
 func (rt *Runtime) Schedule(done *Record, ready *RecordList, worker int) *Record {
 	if rt.Ready.FastPath {
 		return rt.scheduleFast(done, ready, worker)
@@ -124,7 +123,7 @@ func (rt *Runtime) Schedule(done *Record, ready *RecordList, worker int) *Record
 	return rt.scheduleAll(done, ready, worker)
 }
 
-// scheduleAll is schedule for tasks that are not plain.
+// scheduleAll is Schedule without the fast path for simple tasks.
 func (rt *Runtime) scheduleAll(done *Record, ready *RecordList, worker int) *Record {
 	spin.Perturb()
 	var starts, orphans, waits RecordList
@@ -137,12 +136,12 @@ func (rt *Runtime) scheduleAll(done *Record, ready *RecordList, worker int) *Rec
 	if ready != nil {
 		n, first := rt.Ready.pushReady(ready, &orphans, &waits)
 		wake, after = wake+n, first
-		rt.Ready.publishWaiting() // before it looks for capacity: a caller that leaves without the lock checks this afterwards
+		rt.Ready.publishWaiting() // before the check for capacity: a goroutine that returns without the lock reads this afterwards
 	}
 	var next *Record
 	if worker != smp.None {
 		if next = rt.Ready.takeHost(after); next != nil && (next.Holds.Has(life.HeldData) || next.Life.State().Wants()) {
-			wake += min(rt.Ready.Sched.Len(), 1) // there is room for another fetch
+			wake += min(rt.Ready.Sched.Len(), 1) // there is capacity for another fetch
 		} else if next != nil {
 			wake--
 		}
@@ -174,12 +173,12 @@ func (rt *Runtime) scheduleAll(done *Record, ready *RecordList, worker int) *Rec
 
 var errNoDevice = fmt.Errorf("no device that may run it is in service any more: %w", devices.ErrRetired)
 
-// RetireUnscheduled ends a task that the scheduler does not hold.
+// RetireUnscheduled finishes a task that the scheduler does not hold.
 func (rt *Runtime) RetireUnscheduled(r *Record) {
-	var over, ready RecordList
-	over.Push(r)
-	for s := over.pop(); s != nil; s = over.pop() {
-		rt.graphRelease(s, &over, &ready)
+	var ended, ready RecordList
+	ended.Push(r)
+	for s := ended.pop(); s != nil; s = ended.pop() {
+		rt.graphRelease(s, &ended, &ready)
 		rt.Complete(rt.conclude(s, smp.None))
 	}
 	if ready.head != nil {
@@ -187,7 +186,8 @@ func (rt *Runtime) RetireUnscheduled(r *Record) {
 	}
 }
 
-// removeScheduled takes r out of flight. It returns how many sleeping workers that gives work to.
+// removeScheduled removes r from the tasks in flight. It returns the number of sleeping workers
+// that can run a task as a consequence.
 // Requires: mu held.
 func (rt *Runtime) removeScheduled(r *Record) int {
 	p := r.Item.Place()
@@ -198,13 +198,14 @@ func (rt *Runtime) removeScheduled(r *Record) int {
 	rt.Ready.Counts.End(p)
 	rt.Ready.Counts.Ran[p].N.Add(1)
 	if len(r.Settings.Tokens) > 0 {
-		return min(rt.Ready.Sched.Len(), 1) // its tokens may be what another waits for
+		return min(rt.Ready.Sched.Len(), 1) // another task may wait for its tokens
 	}
 	return 0
 }
 
-// pushReady pushes ready records. It returns how many of them a worker may run, and the first of
-// these. Requires: mu held.
+// pushReady queues ready records. It returns the number of those that a CPU worker may run, and the
+// first of these.
+// Requires: mu held.
 func (hq *readyQueues) pushReady(ready, orphans, waits *RecordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
@@ -224,8 +225,9 @@ func (hq *readyQueues) pushReady(ready, orphans, waits *RecordList) (n int, firs
 	return n, first
 }
 
-// takeHost returns what a CPU worker should run that has just made after ready, if it has: first
-// those whose data have arrived. Requires: mu held.
+// takeHost returns the next task for a CPU worker; after is the first task that its last one has
+// made ready, or nil. Tasks whose data have arrived come first.
+// Requires: mu held.
 func (hq *readyQueues) takeHost(after *sched.Item) *Record {
 	if !hq.hostHasRoom() {
 		return nil
@@ -238,7 +240,7 @@ func (hq *readyQueues) takeHost(after *sched.Item) *Record {
 		return r
 	}
 	if hq.fetching >= hq.Topology.depth[hq.Topology.Host] {
-		return nil // enough is on its way
+		return nil // enough fetches are in flight
 	}
 	it := hq.Sched.PopAfter(hq.Topology.Host, after)
 	if it == nil {
@@ -247,10 +249,11 @@ func (hq *readyQueues) takeHost(after *sched.Item) *Record {
 	return hq.granted(it)
 }
 
-// granted counts an item that was popped. Requires: mu held.
+// granted counts an item that was popped.
+// Requires: mu held.
 func (hq *readyQueues) granted(it *sched.Item) *Record {
 	r := it.Owner.(*Record)
-	if r.Life.State() == state.Ready { // else it is an early launch, or a body that continues
+	if r.Life.State() == state.Ready { // otherwise it is an early launch, or a body that continues
 		r.Life.Enter(state.Place)
 	}
 	hq.Counts.Grant(it.Place())
@@ -260,7 +263,8 @@ func (hq *readyQueues) granted(it *sched.Item) *Record {
 	return r
 }
 
-// takeAccelerators pops what accelerators with room in flight should start. Requires: mu held.
+// takeAccelerators pops the tasks that accelerators with capacity can start.
+// Requires: mu held.
 func (e *eagerLaunch) takeAccelerators(starts *RecordList) {
 	rt := e.rt
 	if !rt.Topology.Accelerators {
@@ -293,15 +297,15 @@ func (e *eagerLaunch) takeAccelerators(starts *RecordList) {
 	}
 }
 
-// hasHostWork reports whether a sleeping worker would get a task if it were woken. Most of what may
-// run on the host beside accelerators is taken by these at once, or kept for them; a worker that is
-// woken for that costs the waking goroutine more than starting a kernel does, and then asks for the
-// lock that all accelerators are waited on with. Requires: mu held.
+// hasHostWork reports whether a sleeping worker would get a task. With accelerators, these take
+// most tasks that may also run on the host, or the policy keeps the tasks for them. Waking a worker
+// in vain costs more than starting a kernel, and the worker then contends for the scheduler's lock.
+// Requires: mu held.
 func (hq *readyQueues) hasHostWork() bool {
 	return hq.Pool.Workers != nil && hq.Pool.Workers.Idle() > 0 && hq.Sched.Offers(hq.Topology.Host)
 }
 
-// dataArrived hands a task whose data have arrived on the host to the workers.
+// dataArrived passes a task whose data have arrived on the host to the workers.
 func (hq *readyQueues) dataArrived(r *Record) {
 	hq.Mu.Lock()
 	hq.arrived.Push(r)
@@ -309,16 +313,16 @@ func (hq *readyQueues) dataArrived(r *Record) {
 	hq.Pool.Workers.Wake(1)
 }
 
-// StartOn starts r on the accelerator that it was granted to: its data are fetched and the kernel
-// is enqueued behind them.
+// StartOn starts r on the accelerator that it was granted to: it fetches the data and enqueues the
+// kernel after them.
 func (e *eagerLaunch) StartOn(r *Record) {
 	if e.beginStart(r) {
 		e.launchOn(r)
 	}
 }
 
-// beginStart does what comes before the launch of r, and reports false when another goroutine
-// continues r.
+// beginStart does the steps before the launch of r. It returns false if another goroutine continues
+// with r.
 func (e *eagerLaunch) beginStart(r *Record) bool {
 	rt := e.rt
 	if rt.Observers.Watched() {
@@ -332,13 +336,13 @@ func (e *eagerLaunch) beginStart(r *Record) bool {
 	return r.Retries == 0 || !e.keepInputs(r)
 }
 
-// launchOn is startOn from the point on where nothing is left to do first.
+// launchOn is StartOn without these first steps.
 func (e *eagerLaunch) launchOn(r *Record) {
 	e.describeLaunch(r)
 	e.rt.Topology.Machine.Start(&r.Set, &r.launch)
 }
 
-// describeLaunch says what is to be launched for r, and with what.
+// describeLaunch sets the kernel and the arguments of the launch of r.
 func (e *eagerLaunch) describeLaunch(r *Record) {
 	rt := e.rt
 	p := r.Item.Place()
@@ -347,22 +351,22 @@ func (e *eagerLaunch) describeLaunch(r *Record) {
 	}
 	r.SetUp(rt.Topology.spaces[p])
 	r.Set.Done = kernelFinished
-	if e.EagerQueues != nil && r.Retries == 0 { // no task is launched behind one that may run again
+	if e.EagerQueues != nil && r.Retries == 0 { // no eager task may follow a task that may be repeated
 		r.Set.Launched = kernelEnqueued
 	}
 	r.Holds.Take(life.HeldData)
 	r.launch = devices.Launch{Kernel: &r.running(p).Device, Args: &r.Args, Label: r.Name(), Accesses: r.Set.Accesses}
 }
 
-// startWait makes the accesses of a wait valid on the host, combines a reduction where there are no
-// CPU workers, or submits the steps of an iteration.
+// startWait executes a task without a worker: it makes the accesses of a wait valid on the host,
+// combines a reduction if there are no CPU workers, or submits the steps of an iteration.
 func (rt *Runtime) startWait(r *Record) {
 	if r.Kind == CombineBody {
 		rt.startCombination(r)
 		return
 	}
 	if r.Kind == ReplayBody {
-		rt.Background.run(func() { r.Replay.Start(r) }) // the caller may be one that others wait for
+		rt.Background.run(func() { r.Replay.Start(r) }) // other goroutines may wait for the caller
 		return
 	}
 	if rt.Topology.Accelerators && len(r.Data()) > 0 {
@@ -384,7 +388,7 @@ func (rt *Runtime) endWait(r *Record) {
 	rt.RetireUnscheduled(r)
 }
 
-// kernelFinished is called by the machine when a kernel has finished, or could not be run.
+// kernelFinished is the callback of the machine for a kernel that has finished, or could not run.
 func kernelFinished(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*Record)
 	r.outcome = err
@@ -393,9 +397,9 @@ func kernelFinished(ws *machine.WorkingSet, err error) {
 	}
 }
 
-// retryElsewhere reports whether r failed because its device went out of service, and is ready
-// again for the others. What it wrote is in no replica, so its inputs are as they were; if some
-// were on that device alone, it will fail there with a devices.LostError.
+// retryElsewhere makes r ready again for the other places if it failed because its device went out
+// of service, and reports whether it did so. Its writes are in no replica, so its inputs are
+// unchanged. If an input was on that device only, r will fail there with a devices.LostError.
 func (e *eagerLaunch) retryElsewhere(r *Record, p sched.PlaceID, err error) bool {
 	rt := e.rt
 	if rt.Topology.Machine.Retired(rt.Topology.spaces[p]) == nil {
@@ -406,7 +410,7 @@ func (e *eagerLaunch) retryElsewhere(r *Record, p sched.PlaceID, err error) bool
 	others := rt.Ready.Sched.Len()
 	rt.Ready.Unlock()
 	if others > 0 && rt.Pool.Workers != nil {
-		rt.Pool.Workers.Wake(others) // tasks that waited for p may run on the host now, and its workers have looked before
+		rt.Pool.Workers.Wake(others) // tasks that waited for p may run on the host now, but its workers have already looked for work
 	}
 	for _, it := range orphans {
 		o := it.Owner.(*Record)
@@ -421,7 +425,7 @@ func (e *eagerLaunch) retryElsewhere(r *Record, p sched.PlaceID, err error) bool
 	return true
 }
 
-// requeue puts a granted record back among the ready ones.
+// requeue returns a granted record to the ready tasks.
 func (rt *Runtime) requeue(r *Record) {
 	var starts RecordList
 	rt.Ready.Mu.Lock()
@@ -435,12 +439,12 @@ func (rt *Runtime) requeue(r *Record) {
 	rt.Schedule(nil, &starts, smp.None)
 }
 
-// countRun counts a plain task that ran on no worker to its end.
+// countRun counts a simple task that finished without a worker.
 func (hq *readyQueues) countRun() { hq.Counts.Ran[hq.Topology.Host].N.Add(1) }
 
-// conclude closes the books on a task that has finished and lets its record go. It returns the
-// parent if that has finished too. worker is the one that has run it as a plain task, if there is
-// one.
+// conclude does the accounting for a finished task and recycles its record. It returns the parent
+// if that has finished as a consequence. worker is the worker that has run it as a simple task, or
+// smp.None.
 func (rt *Runtime) conclude(r *Record, worker int) *Record {
 	spin.Perturb()
 	id, scope, member, others := r.TaskID(), r.Scope, r.member, r.others()
@@ -456,7 +460,7 @@ func (rt *Runtime) conclude(r *Record, worker int) *Record {
 		rt.Observers.observeRelease(r, id)
 	}
 	r.Life.End(r.ending())
-	if r.done.Load() != nil { // later callers find that the id has gone
+	if r.done.Load() != nil { // later callers see that the id has changed
 		if done := r.done.Swap(nil); done != nil {
 			close(*done)
 		}
@@ -474,7 +478,7 @@ func (rt *Runtime) conclude(r *Record, worker int) *Record {
 	return scope.ChildFinished(1)
 }
 
-// cause returns the error of r, untyped.
+// cause returns the error of r as an error interface, nil if there is none.
 func (r *Record) cause() error {
 	if r.err == nil {
 		return nil

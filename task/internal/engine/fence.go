@@ -11,34 +11,35 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
-// This file finds what the body of a task touches, reads included, without having declared it:
-// while a body runs alone, the pages of Alloc that other tasks of the program have to do with, and
-// it has not, are closed. They are closed for all, which is no more than the rule: a program does
-// not touch what a submitted task uses before Wait, or WaitOn for that part. A breach is a fault:
-// of a body it is reported as a ViolationError, of the program it ends the process.
+// This file finds undeclared accesses of a task body, including reads. While the body holds the
+// token, the pages of Alloc that other tasks of the program use, but the body does not declare, are
+// inaccessible. They are inaccessible to all goroutines, which the rules permit: a program must not
+// access memory of a submitted task before Wait, or before WaitOn for that part. An access then
+// faults. A fault of a body is reported as a ViolationError; a fault of the program ends the
+// process.
 //
-// What cannot be found so: memory that is not of Alloc, or that no task has used since the program
-// waited for it; what lies in a page with something that the body has declared; bodies that run
-// beside others, as those of a GoScope do.
+// Some accesses are not found: to memory outside Alloc, or that no task has used since the last
+// wait of the program; to a page that also contains declared memory; and of bodies that run
+// concurrently with others, such as those of GoScope.
 
-// A pageGuard is what bodies that are looked at in this way have in common.
+// A pageGuard is the state of this check, shared by all bodies.
 type pageGuard struct {
 	On        bool
 	mu        spin.Mutex
-	Used      map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
-	unguarded int                         // goroutines that access memory beside the body with the token
-	closed    []closedPages               // those that were closed last
-	active    bool                        // and are
+	Used      map[deps.BufferID]*deps.Set // the memory that tasks of the program have used since its last wait
+	unguarded int                         // goroutines that access memory concurrently with the body with the token
+	closed    []closedPages               // the pages that were closed last
+	active    bool                        // those pages are inaccessible now
 }
 
-// closedPages are pages of one buffer.
+// closedPages is a range of pages of one buffer.
 type closedPages struct {
 	b     *memory.Buffer
-	first int // byte of the buffer
+	first int // the offset in the buffer, in bytes
 	pages []byte
 }
 
-// use records the memory that r, which the program is about to submit, accesses or waits for.
+// use records the memory that task r, which the program is about to submit, accesses or waits for.
 func (f *pageGuard) use(r *Record) {
 	if !f.On || !r.Scope.Program() {
 		return
@@ -62,7 +63,7 @@ func (f *pageGuard) use(r *Record) {
 	}
 }
 
-// Forget is called when the program may touch what it likes again.
+// Forget is called after a wait for everything: the program may access all memory again.
 func (f *pageGuard) Forget() {
 	if !f.On {
 		return
@@ -73,7 +74,7 @@ func (f *pageGuard) Forget() {
 	clear(f.Used)
 }
 
-// Drop is called before the memory of b is given back.
+// Drop is called before the memory of b is freed.
 func (f *pageGuard) Drop(b *memory.Buffer) {
 	if !f.On {
 		return
@@ -85,7 +86,8 @@ func (f *pageGuard) Drop(b *memory.Buffer) {
 	delete(f.Used, b.ID)
 }
 
-// beginUnguarded records that a goroutine is about to access memory beside the body with the token.
+// beginUnguarded records that a goroutine starts to access memory concurrently with the body with
+// the token.
 func (f *pageGuard) beginUnguarded() {
 	if !f.On {
 		return
@@ -105,7 +107,7 @@ func (f *pageGuard) endUnguarded() {
 	f.unguarded--
 }
 
-// closePages closes what the body of r, whose turn it is, must not touch.
+// closePages makes the pages inaccessible that the body of r, which has the token, must not access.
 func (rt *Runtime) closePages(r *Record) {
 	f := &rt.PageGuard
 	if !f.On {
@@ -139,7 +141,8 @@ func (rt *Runtime) closePages(r *Record) {
 	}
 }
 
-// close closes the pages that are all in r. Requires: mu held.
+// close makes the pages that are completely inside r inaccessible.
+// Requires: mu held.
 func (f *pageGuard) close(b *memory.Buffer, r deps.Region) {
 	page := os.Getpagesize()
 	for lo, hi := range r.Runs() {
@@ -157,14 +160,15 @@ func (f *pageGuard) close(b *memory.Buffer, r deps.Region) {
 	}
 }
 
-// openPages opens what is closed.
+// openPages makes all pages accessible.
 func (f *pageGuard) openPages() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.openLocked()
 }
 
-// openLocked is lift. Requires: mu held.
+// openLocked is openPages.
+// Requires: mu held.
 func (f *pageGuard) openLocked() {
 	if !f.active {
 		return
@@ -177,8 +181,8 @@ func (f *pageGuard) openLocked() {
 	}
 }
 
-// guardViolation returns what a fault says that the body of r has touched, nil if that is not of
-// the fence.
+// guardViolation returns the violation of the body of r that a page fault has found, nil if the
+// fault is not on a closed page.
 func (cc *checks) guardViolation(r *Record, value any) error {
 	err, _ := value.(error)
 	var fault interface{ Addr() uintptr }

@@ -222,12 +222,12 @@ func (p *recordPools) putDomain(g *graph) {
 
 // graphRelease tells the successors of r that it has finished: those that wait for nothing more go
 // to over when they are not to run, else to ready.
-func (rt *Runtime) graphRelease(r *Record, over, ready *RecordList) {
+func (rt *Runtime) graphRelease(r *Record, ended, ready *RecordList) {
 	spin.Perturb()
 	var next successors
 	complete := true
 	if r.Holds.Has(life.HeldExclusive | life.HeldConcurrent | life.HeldLinks) {
-		rt.releaseExclusion(r, over, ready)
+		rt.releaseExclusion(r, ended, ready)
 		r.shutLinks(&next)
 		complete = r.stage != nodeOver
 	}
@@ -247,7 +247,7 @@ func (rt *Runtime) graphRelease(r *Record, over, ready *RecordList) {
 		})
 	}
 	if next.free.head != nil || next.led != nil || next.links != nil {
-		rt.releaseAll(&next, r, over, ready)
+		rt.releaseAll(&next, r, ended, ready)
 	}
 }
 
@@ -273,7 +273,7 @@ func (w *successors) add(n *deps.Node) {
 }
 
 // releaseAll makes ready, or starts, what has no predecessors any more. by is the last of them.
-func (rt *Runtime) releaseAll(w *successors, by *Record, over, ready *RecordList) {
+func (rt *Runtime) releaseAll(w *successors, by *Record, ended, ready *RecordList) {
 	if w.links != nil {
 		w.advance()
 	}
@@ -283,7 +283,7 @@ func (rt *Runtime) releaseAll(w *successors, by *Record, over, ready *RecordList
 		rt.predecessorsDone(s, by)
 	}
 	for s := w.free.pop(); s != nil; s = w.free.pop() {
-		rt.makeReady(s, by, over, ready)
+		rt.makeReady(s, by, ended, ready)
 	}
 	if w.links != nil {
 		for _, r := range w.links.ended {
@@ -309,12 +309,12 @@ func (g *graph) fail(r *Record, w *successors) {
 	if r.isStep() {
 		r.Steps.Errs[r.Step] = r.err
 	}
-	taint(r.Scope, &r.Node, r.member, cause)
+	recordPoison(r.Scope, &r.Node, r.member, cause)
 	w.fail(r.Scope, &r.Node, r.member, cause, false)
 }
 
 // taint remembers the accesses of a node of s that failed with cause. Requires: submitting held.
-func taint(s *Scope, n *deps.Node, member *Group, cause *Error) {
+func recordPoison(s *Scope, n *deps.Node, member *Group, cause *Error) {
 	eachPoisonedAccess(s, n, member, func(t poisonedAccess) { s.Graph.addPoison(t, cause) })
 }
 

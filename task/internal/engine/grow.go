@@ -131,7 +131,7 @@ func (g *graph) releaseMerge(r *Record, w *successors) {
 	defer r.Scope.Submitting.Unlock()
 	if r.err != nil {
 		r.poisonedInputs = append(r.poisonedInputs, poisonedInput{poisonedAccess{r.mergeTarget.Whole(), deps.InOut, 0, nil}, r.err})
-		taint(r.Scope, &r.Node, r.member, r.err)
+		recordPoison(r.Scope, &r.Node, r.member, r.err)
 	}
 	g.Domain.Complete(&r.Node, func(n *deps.Node, last bool) {
 		for i := range n.Accesses() {

@@ -13,21 +13,21 @@ import (
 	"github.com/gompss/gompss/task/internal/state"
 )
 
-// HoldsNoTokens reports whether children may run on the stack of the body: a wait there gives its
-// own tokens back, but not those of the tasks below it.
+// HoldsNoTokens reports whether children may run on the stack of the body. A wait in such a child
+// would release the tokens of the child, but not those of the tasks below it on the stack.
 func (s *Scope) HoldsNoTokens() bool { return len(s.Owner.Settings.Tokens) == 0 }
 
-// RunOnStack runs a child, and with more what comes after it as long as those are children, on the
-// goroutine of the body: the stack grows by one task for each nesting level. Requires: lending
-// held.
+// RunOnStack runs child next on the goroutine of the body; if more is true, also its successors, as
+// long as they are children of s. The stack grows by one task for each nesting level.
+// Requires: Lending held.
 func (s *Scope) RunOnStack(next *Record, more bool) {
 	worker, g := s.Worker, goid.Of()
 	s.above.Store(g)
 	defer s.above.Store(0)
-	if s.Body.Load() != g { // a goroutine that the body has started
+	if s.Body.Load() != g { // the caller is a goroutine that the body has started
 		defer smp.StandIn()()
 	}
-	s.Worker = smp.None // while a child has it, and from then on if the child ends the goroutine (runtime.Goexit)
+	s.Worker = smp.None // a child has the worker, and it keeps it if it ends the goroutine (runtime.Goexit)
 	next, worker = CPU{s.RT}.runOnHost(next, worker)
 	for more && next != nil && next.Scope == s && !next.Life.State().Wants() && worker != smp.None {
 		next, worker = CPU{s.RT}.runOnHost(next, worker)
@@ -36,22 +36,22 @@ func (s *Scope) RunOnStack(next *Record, more bool) {
 	s.RT.Ready.HandOff(next)
 }
 
-// Block calls f, which may take long: until over reports true. The worker is lent meanwhile.
-func (s *Scope) Block(over func() bool, f func()) {
+// Block calls f, which may block until done returns true. It releases the worker meanwhile.
+func (s *Scope) Block(done func() bool, f func()) {
 	if !s.Lending.TryLock() {
-		s.RT.Virtual.Await(over, nil)
+		s.RT.Virtual.Await(done, nil)
 		f()
 		return
 	}
 	defer s.Lending.Unlock()
 	if s.Worker == smp.None {
-		s.RT.Virtual.Await(over, nil)
+		s.RT.Virtual.Await(done, nil)
 		f()
 		return
 	}
 	s.PauseCheck()
 	if v := s.RT.Virtual; v != nil {
-		v.BodyWaits(over, nil, func() { s.Lend(nil) })
+		v.BodyWaits(done, nil, func() { s.Lend(nil) })
 		f()
 		s.RT.WantWorker(s)
 		v.End()
@@ -64,8 +64,9 @@ func (s *Scope) Block(over func() bool, f func()) {
 	s.ResumeCheck()
 }
 
-// Lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back:
-// no task that waits holds any. Requires: lending held.
+// Lend passes the worker, together with its next task, to another goroutine. It also releases the
+// tokens, because a waiting task must not hold any.
+// Requires: Lending held.
 func (s *Scope) Lend(next *Record) {
 	spin.Perturb()
 	if s.Resume == nil {
@@ -79,14 +80,15 @@ func (s *Scope) Lend(next *Record) {
 	s.RT.Pool.Workers.Lend(worker)
 }
 
-// Regain waits for the worker that wantWorker has requested. Requires: lending held.
+// Regain waits for the worker that WantWorker has requested.
+// Requires: Lending held.
 func (s *Scope) Regain() {
 	spin.Perturb()
 	s.Worker = <-s.Resume
 	s.RT.Ready.markBusy(s.Owner)
 }
 
-// RegisterWaiter records that a goroutine waits for the children, and reports whether wakeWaiter
+// RegisterWaiter records that a goroutine waits for the children, and reports whether WakeWaiter
 // will be called.
 func (o *offspring) RegisterWaiter(how int32, ctx context.Context) bool {
 	spin.Perturb()
@@ -112,8 +114,8 @@ func (s *Scope) WakeWaiter() {
 	}
 }
 
-// ChildFinished counts a child out, or with holder a reason, and returns the task if it has
-// finished by that.
+// ChildFinished subtracts n, 1 for a child or Holder for another reason, from the reasons why the
+// task has not finished. It returns the task if none remains.
 func (s *Scope) ChildFinished(n int64) *Record {
 	spin.Perturb()
 	left := s.Pending.Add(-n)
@@ -126,8 +128,7 @@ func (s *Scope) ChildFinished(n int64) *Record {
 	return nil
 }
 
-// End says that the body has returned: no more submissions. It returns the worker that the
-// goroutine has.
+// End closes the scope after the body has returned. It returns the worker that the goroutine has.
 func (s *Scope) End() int {
 	s.Lending.Lock() // a goroutine of the body that still waits has the worker
 	defer s.Lending.Unlock()
@@ -143,7 +144,7 @@ func (s *Scope) End() int {
 	return s.Worker
 }
 
-// suspend takes a task that waits out of flight, with its tokens.
+// suspend removes a waiting task from the tasks in flight and releases its tokens.
 func (hq *readyQueues) suspend(r *Record) {
 	spin.Perturb()
 	hq.Pool.MarkIdle()
@@ -160,9 +161,8 @@ func (hq *readyQueues) suspend(r *Record) {
 	}
 }
 
-// WantWorker asks for a worker for the body of s, which has lent its own. Bodies that need tokens
-// for that stand in line as ready tasks do, the others go first: they hold memory that ends with
-// them.
+// WantWorker requests a worker for the body of s, which has lent its own. A body that needs tokens
+// queues up with the ready tasks. Other bodies take precedence, because their end frees memory.
 func (rt *Runtime) WantWorker(s *Scope) {
 	spin.Perturb()
 	r := s.Owner
@@ -180,7 +180,7 @@ func (rt *Runtime) WantWorker(s *Scope) {
 	rt.Pool.Workers.Wake(1)
 }
 
-// HandOff gives a task that was granted to a worker to another one, or does nothing with none.
+// HandOff passes next, a task granted to one worker, to another worker. next may be nil.
 func (hq *readyQueues) HandOff(next *Record) {
 	if next == nil {
 		return
@@ -192,7 +192,9 @@ func (hq *readyQueues) HandOff(next *Record) {
 	hq.Pool.Workers.Wake(1)
 }
 
-// takeHandedOff returns a task that was handed to the workers, or wants one. Requires: mu held.
+// takeHandedOff returns a task that was handed off or whose body waits for a worker, nil if there
+// is none.
+// Requires: mu held.
 func (hq *readyQueues) takeHandedOff() *Record {
 	r := hq.HandedOff.pop()
 	if r != nil {
@@ -208,8 +210,8 @@ func (hq *readyQueues) takeHandedOff() *Record {
 	return r
 }
 
-// endBody ends the part of r that its body was, and returns what the worker should run next. ran
-// says that the body has run.
+// endBody does the steps after the body of r, and returns the next task for its worker. ran is true
+// if the body has run.
 func (w CPU) endBody(r *Record, ran bool) (*Record, int) {
 	rt := w.RT
 	spin.Perturb()
@@ -220,11 +222,11 @@ func (w CPU) endBody(r *Record, ran bool) (*Record, int) {
 	return w.endScope(r, worker)
 }
 
-// endScope is endBody when the cost of the body has passed.
+// endScope is endBody after the virtual cost of the body has passed.
 func (w CPU) endScope(r *Record, worker int) (*Record, int) {
 	rt := w.RT
 	s := r.Inner
-	// In turns nothing waits for the copies of a buffer that is dropped but a job.
+	// Under virtual time, only a background job waits for the copies of a dropped buffer.
 	if s.Pending.Load() == Holder && len(r.links) == 0 && (rt.Virtual == nil || len(s.Memory.Fresh) == 0) {
 		s.Pending.Store(0)
 		rt.closeScope(r)
@@ -244,7 +246,8 @@ func (w CPU) endScope(r *Record, worker int) (*Record, int) {
 	return next, worker
 }
 
-// closeScope gives back what the children of r used together, and makes their failures those of r.
+// closeScope frees the resources that the children of r have shared, and makes their failures those
+// of r.
 func (rt *Runtime) closeScope(r *Record) {
 	s := r.Inner
 	if r.Kind == ReplayBody {
@@ -261,7 +264,7 @@ func (rt *Runtime) closeScope(r *Record) {
 	s.recycled.release(&rt.FreeNested)
 }
 
-// Complete ends a task whose body has finished and whose last child is; nil is none.
+// Complete finishes task r after its body and its last child have finished. r may be nil.
 func (rt *Runtime) Complete(r *Record) {
 	if r != nil && rt.Observers.Watched() {
 		rt.Observers.observeLast(r)
@@ -269,7 +272,7 @@ func (rt *Runtime) Complete(r *Record) {
 	switch {
 	case r == nil:
 	case rt.Topology.Accelerators && len(r.Inner.Memory.Fresh) > 0:
-		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
+		// DropBuffer waits for copies that this goroutine may have to enqueue.
 		rt.Background.run(func() { rt.closeScope(r); rt.RetireUnscheduled(r) })
 	default:
 		rt.closeScope(r)
@@ -277,7 +280,7 @@ func (rt *Runtime) Complete(r *Record) {
 	}
 }
 
-// Forget drops what the graph of s knows of a buffer.
+// Forget removes a buffer from the graph of s.
 func (s *Scope) Forget(b deps.BufferID) error {
 	s.Submitting.Lock()
 	defer s.Submitting.Unlock()
@@ -288,27 +291,28 @@ func (s *Scope) Forget(b deps.BufferID) error {
 	return s.Graph.Domain.Forget(b)
 }
 
-// What follows lets the children of a task come after what its weak accesses wait for, and tasks
-// after it begin before it has finished: see deps.Link.
+// The following functions implement weak accesses and early release: children of a task wait for
+// the predecessors of its weak accesses, and later tasks may start before the task has finished.
+// See deps.Link.
 
 // A link is a weak access of a task, or any access of a task with early release.
 type link struct {
 	deps.Link
 	scope   *Scope                // where the task was submitted
-	inner   *Scope                // of its body, once something was submitted there
+	inner   *Scope                // the scope of its body, once a child was submitted there
 	member  *Group                // of the task
-	outside atomic.Pointer[Error] // a predecessor that failed or was skipped
-	inside  atomic.Pointer[Error] // the task itself, or a child on the region
+	outside atomic.Pointer[Error] // the failure of a predecessor
+	inside  atomic.Pointer[Error] // the failure of the task itself, or of a child that accesses the region
 	weak    bool
 }
 
-// A linkWork is what is to do for links whose nodes have no predecessors any more.
+// A linkWork lists links whose nodes have no predecessors left.
 type linkWork struct {
-	nodes []*deps.Node // of links
-	ended []*Record    // tasks that have finished by that
+	nodes []*deps.Node // the nodes of links
+	ended []*Record    // the tasks that have finished as a consequence
 }
 
-// blame notes that a predecessor of a node of l failed.
+// blame records the failure of a predecessor of node n of l.
 func (l *link) blame(n *deps.Node, e *Error) {
 	if n == &l.Outer {
 		l.outside.CompareAndSwap(nil, e)
@@ -317,7 +321,8 @@ func (l *link) blame(n *deps.Node, e *Error) {
 	}
 }
 
-// failed returns why what comes after l does not run, nil if it does.
+// failed returns the failure because of which the successors of l are skipped, nil if there is
+// none.
 func (l *link) failed() *Error {
 	if e := l.inside.Load(); e != nil {
 		return e
@@ -325,7 +330,8 @@ func (l *link) failed() *Error {
 	return l.outside.Load()
 }
 
-// enterLinks enters the links of r, behind its node. Requires: the submitting of its home held.
+// enterLinks enters the links of r into the graph, after its node.
+// Requires: r.Scope.Submitting held.
 func (r *Record) enterLinks() {
 	r.Holds.Take(life.HeldLinks)
 	strong := len(r.Accesses) - r.weak
@@ -347,8 +353,9 @@ func (r *Record) enterLinks() {
 	}
 }
 
-// openLinks enters the openers of the weak accesses of the task of s, whose first child is being
-// submitted. Requires: submitting held.
+// openLinks enters the opening nodes of the weak accesses of the task of s, at the submission of
+// its first child.
+// Requires: submitting held.
 func openLinks(s *Scope) {
 	if s.Program() {
 		return
@@ -362,20 +369,21 @@ func openLinks(s *Scope) {
 		spin.Perturb()
 		if !l.Open(s.Graph.Domain) {
 			s.Pending.Add(-Holder)
-			l.taintInside()
+			l.poisonInside()
 		}
 	}
 }
 
-// taintInside makes the region of l undefined inside where it is outside. Requires: submitting of
-// the inner scope held.
-func (l *link) taintInside() {
+// poisonInside poisons the region of l in the inner scope if it is poisoned outside.
+// Requires: Submitting of the inner scope held.
+func (l *link) poisonInside() {
 	if e := l.outside.Load(); e != nil {
 		l.inner.Graph.addPoison(poisonedAccess{region: l.Access().Region, mode: deps.InOut}, e)
 	}
 }
 
-// ForgetFailures removes the taints that the children of s have left, but for those from outside.
+// ForgetFailures removes the poisoned regions that failed children of s have left, except those
+// from outside the scope.
 // Requires: submitting held.
 func ForgetFailures(s *Scope) {
 	clear(s.Graph.Poisoned)
@@ -384,12 +392,12 @@ func ForgetFailures(s *Scope) {
 	}
 	for _, l := range s.Owner.links {
 		if l.weak && l.inner != nil && l.Passed() {
-			l.taintInside()
+			l.poisonInside()
 		}
 	}
 }
 
-// addLink adds a node of a link that has no predecessors any more.
+// addLink adds a node of a link that has no predecessors left.
 func (w *successors) addLink(n *deps.Node) {
 	if w.links == nil {
 		w.links = &linkWork{}
@@ -397,7 +405,7 @@ func (w *successors) addLink(n *deps.Node) {
 	w.links.nodes = append(w.links.nodes, n)
 }
 
-// advance does what is to do for links, and for those behind them.
+// advance processes the nodes of links without predecessors, and the links that follow from them.
 func (w *successors) advance() {
 	for i := 0; i < len(w.links.nodes); i++ {
 		n := w.links.nodes[i]
@@ -413,14 +421,14 @@ func (w *successors) advance() {
 	}
 }
 
-// drop counts out a reason why the task of s has not finished.
+// drop removes one reason why the task of s has not finished.
 func (w *successors) drop(s *Scope) {
 	if r := s.ChildFinished(Holder); r != nil {
 		w.links.ended = append(w.links.ended, r)
 	}
 }
 
-// act completes a node of l.
+// act performs action a: the completion of a node of l.
 func (l *link) act(a deps.LinkAction, w *successors) {
 	spin.Perturb()
 	switch a {
@@ -433,8 +441,8 @@ func (l *link) act(a deps.LinkAction, w *successors) {
 	}
 }
 
-// complete completes the node of s of a link, or of a task with early release, that failed if e
-// is not nil.
+// complete completes node n in scope s, which belongs to a link or to a task with early release. e
+// is its failure or nil.
 func (w *successors) complete(s *Scope, n *deps.Node, member *Group, e *Error) {
 	if e == nil {
 		s.Graph.Domain.Finish(n, w.add)
@@ -442,11 +450,11 @@ func (w *successors) complete(s *Scope, n *deps.Node, member *Group, e *Error) {
 	}
 	s.Submitting.Lock()
 	defer s.Submitting.Unlock()
-	taint(s, n, member, e)
+	recordPoison(s, n, member, e)
 	w.fail(s, n, member, e, false)
 }
 
-// shutLinks ends the links of r where its body has not run. r has failed, or was skipped.
+// shutLinks ends the links of r if its body has not run, because r has failed or was skipped.
 func (r *Record) shutLinks(w *successors) {
 	if !r.Holds.Has(life.HeldLinks) || r.stage != linksOpen {
 		return
@@ -458,28 +466,28 @@ func (r *Record) shutLinks(w *successors) {
 	}
 }
 
-// AddUse says that an event keeps the task from finishing, and from releasing data early.
+// AddUse records an event that keeps the task from finishing and from releasing data early.
 func (o *offspring) AddUse() {
 	o.Pending.Add(Holder)
 	o.uses.Add(1)
 }
 
-// Uses returns how many of the body and the events may use the data of the task.
+// Uses returns the number of users of the task's data: the body and its events.
 func (o *offspring) Uses() int { return int(o.uses.Load()) }
 
-// EndUse says that the body of s, or an event of its task, does not use the data of the task any
-// more. The last of them leaves what the children do not use to other tasks.
+// EndUse records that the body of s, or an event of its task, does not use the data of the task any
+// more. The last such call releases the data that the children do not use to other tasks.
 func EndUse(s *Scope) {
 	if s.uses.Add(-1) > 0 || len(s.Owner.links) == 0 {
 		return
 	}
-	var over, ready RecordList
+	var ended, ready RecordList
 	var w successors
 	w.closeLinks(s)
 	rt := s.RT
-	rt.releaseAll(&w, s.Owner, &over, &ready)
-	for r := over.pop(); r != nil; r = over.pop() {
-		rt.graphRelease(r, &over, &ready)
+	rt.releaseAll(&w, s.Owner, &ended, &ready)
+	for r := ended.pop(); r != nil; r = ended.pop() {
+		rt.graphRelease(r, &ended, &ready)
 		rt.Complete(rt.conclude(r, smp.None))
 	}
 	if ready.head != nil {
@@ -487,8 +495,8 @@ func EndUse(s *Scope) {
 	}
 }
 
-// closeLinks lets the links of the task of s end with the children on their regions. Requires: the
-// body and the events do not use its data any more, and no child comes.
+// closeLinks ends each link of the task of s together with the children that access its region.
+// Requires: the body and the events have ended their use, and no child will be submitted.
 func (w *successors) closeLinks(s *Scope) {
 	r := s.Owner
 	e := r.err

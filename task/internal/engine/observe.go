@@ -19,7 +19,8 @@ import (
 	"github.com/gompss/gompss/trace/session"
 )
 
-// observeSubmit tells that r has become task id. Requires: submitting held.
+// observeSubmit reports the submission of r as task id.
+// Requires: submitting held.
 func (ob *Observers) observeSubmit(r *Record, id deps.TaskID) {
 	if r.Kind.Waits() {
 		return
@@ -36,7 +37,7 @@ func (ob *Observers) observeSubmit(r *Record, id deps.TaskID) {
 				b.Submit, r.Scope.brief = ob.soon(), b
 				return
 			}
-			found := r.Scope.Declared // r has no accesses of its own yet
+			found := r.Scope.Declared // r does not have its accesses yet
 			r.Need()
 			r.Accesses = append(r.Accesses[:0], found...)
 		}
@@ -44,8 +45,9 @@ func (ob *Observers) observeSubmit(r *Record, id deps.TaskID) {
 	}
 }
 
-// traffic returns the bytes that the accesses of r, a kernel, name, those that are read and written
-// twice; 0 for other tasks. Requires: the submitting of its home held.
+// traffic returns the number of bytes that kernel task r accesses; bytes that are read and written
+// count twice. It returns 0 for other tasks.
+// Requires: r.Scope.Submitting held.
 func traffic(r *Record) (n deps.Bytes) {
 	if r.Kernel == nil {
 		return 0
@@ -60,7 +62,7 @@ func traffic(r *Record) (n deps.Bytes) {
 	return n
 }
 
-// observeEdges makes the graph of s report edges.
+// observeEdges makes the graph of s report dependence edges.
 func (ob *Observers) observeEdges(d *deps.Domain, s *Scope) {
 	o := ob.Observer
 	switch {
@@ -76,8 +78,8 @@ func (ob *Observers) observeEdges(d *deps.Domain, s *Scope) {
 	}
 }
 
-// observeAccesses tells what task id touches and which tasks it waits for, once for each task.
-// Requires: s.submitting held.
+// observeAccesses reports the accesses of task id and its predecessors, once for each task.
+// Requires: s.Submitting held.
 func (ob *Observers) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID) {
 	if s.unreported && len(s.pendingAccesses)+len(preds) > 0 {
 		if b := s.brief; b == nil || !b.Pack(s.pendingAccesses, preds) {
@@ -87,7 +89,7 @@ func (ob *Observers) observeAccesses(s *Scope, id deps.TaskID, preds []deps.Task
 	s.unreported, s.pendingAccesses = false, nil
 }
 
-// observeReady tells that s waits for no task any more; by was the last one, nil when there was
+// observeReady reports that s is ready. by is the last predecessor that finished, nil if there was
 // none.
 func (ob *Observers) observeReady(s, by *Record) {
 	if o := ob.Observer; o != nil {
@@ -109,7 +111,7 @@ func (ob *Observers) seenReady(s, by *Record) {
 		if at = ob.released(by); at != 0 {
 			last = by.TaskID()
 		}
-		if at == 0 || len(by.links) > 0 { // the last child may have ended behind the body
+		if at == 0 || len(by.links) > 0 { // the last child may have finished after the body
 			at = ob.Now()
 		}
 	}
@@ -121,7 +123,7 @@ func (ob *Observers) seenReady(s, by *Record) {
 	s.Trace.Last, s.Trace.Ready = last, max(at, s.Trace.Submit)
 }
 
-// released returns when the end of a task was noticed, 0 when it did not run.
+// released returns the time at which the runtime noticed the end of r, 0 if r did not run.
 func (ob *Observers) released(r *Record) time.Duration {
 	if r.Detail == ob.None {
 		return ob.brief(r).End
@@ -129,9 +131,9 @@ func (ob *Observers) released(r *Record) time.Duration {
 	return r.Trace.Release
 }
 
-// observeEagerStart reports that r, which was launched before its predecessors were finished, was
-// ready when the last of them was, and was chosen and launched then. An observer of points learns
-// so now, and only of a task that was not skipped.
+// observeEagerStart reports the ready, choice and launch of an eager task r at the end of its last
+// predecessor. An observer of points receives these points only now, and only if the task was not
+// skipped.
 func (ob *Observers) observeEagerStart(r *Record, ran bool) {
 	x := &r.Trace
 	x.Ready = max(x.Submit, x.Launch, r.lastPredecessor.at)
@@ -145,7 +147,7 @@ func (ob *Observers) observeEagerStart(r *Record, ran bool) {
 	}
 }
 
-// observeChoice tells where r will run.
+// observeChoice reports the place that was chosen for r.
 func (rt *Runtime) observeChoice(r *Record) {
 	if o := rt.Observers.Observer; o != nil && !r.launchedEarly() {
 		pt := rt.Observers.point(probe.Choice, r)
@@ -164,7 +166,7 @@ func (rt *Runtime) seenChoice(r *Record, o probe.Recorder) {
 		return
 	}
 	p := r.Item.Place()
-	r.Trace.Choice, r.Trace.Launch, r.Trace.Start = 0, 0, 0 // it may have been at another place before
+	r.Trace.Choice, r.Trace.Launch, r.Trace.Start = 0, 0, 0 // it may have been placed before, elsewhere
 	r.Trace.Place, r.Trace.Short = int16(p), r.Item.Short()
 	r.Trace.Tokens = int32(rt.Ready.Sched.Need(&r.Item, p))
 	if len(r.Item.Missing) > 0 {
@@ -175,7 +177,7 @@ func (rt *Runtime) seenChoice(r *Record, o probe.Recorder) {
 	}
 }
 
-// observeLaunch tells that r goes to its accelerator.
+// observeLaunch reports that r is launched on its accelerator.
 func (ob *Observers) observeLaunch(r *Record) {
 	if o := ob.Observer; o != nil && !r.launchedEarly() {
 		o.Observe(ob.point(probe.Launch, r))
@@ -186,7 +188,7 @@ func (ob *Observers) observeLaunch(r *Record) {
 	}
 }
 
-// observeStart tells that a CPU worker begins with the body of r.
+// observeStart reports that a CPU worker starts the body of r.
 func (ob *Observers) observeStart(r *Record) {
 	if o := ob.Observer; o != nil {
 		o.Observe(ob.point(probe.Start, r))
@@ -204,7 +206,7 @@ func (ob *Observers) observeStart(r *Record) {
 	}
 }
 
-// observeAgain reports that the body of r has ended on a CPU worker with err, and will run again.
+// observeAgain reports that the body of r has ended on a CPU worker with err and will run again.
 func observeAgain(r *Record, err error) {
 	if o := r.RT.Observers.Observer; o != nil {
 		p := r.RT.Observers.point(probe.End, r)
@@ -213,15 +215,15 @@ func observeAgain(r *Record, err error) {
 	}
 }
 
-// observeFetch tells that the data of r are being brought to the host.
+// observeFetch reports that the data of r are transferred to the host.
 func (ob *Observers) observeFetch(r *Record) {
 	if ob.Recorder != nil {
 		r.Trace.Choice = ob.Now()
 	}
 }
 
-// ObserveEnd tells that the body of r has finished, or that it cannot be run. On an accelerator its
-// times are the device's.
+// ObserveEnd reports that the body of r has finished, or cannot run. On an accelerator its times
+// are those of the device.
 func (ob *Observers) ObserveEnd(r *Record) {
 	if r.Kind.Waits() {
 		return
@@ -229,14 +231,14 @@ func (ob *Observers) ObserveEnd(r *Record) {
 	accelerator := r.Holds.Has(life.HeldData) && r.Set.Space != devices.Host
 	switch {
 	case r.Detail == ob.None && ob.Recorder != nil:
-		ob.brief(r).End = ob.soon() // perhaps some nanoseconds before the start: the collector corrects that
+		ob.brief(r).End = ob.soon() // it may be some nanoseconds before the start; the collector corrects that
 	case r.Detail == ob.None:
 	default:
 		r.Trace.Release = max(r.Trace.Choice, r.Trace.Start, ob.soon())
 		switch {
 		case accelerator && r.Set.Began > 0:
-			// Two clocks are compared. A task that follows its predecessor on the device began
-			// after the end of that one. A task has finished when the host knows of it: its
+			// The times come from two clocks. A task that follows its predecessor on the device
+			// started after the end of that one. It has finished when the host has noticed it: its
 			// successors are ready from then on.
 			r.Trace.Start = min(max(r.Set.Began, r.Trace.Choice), r.Trace.Release)
 			r.Trace.End = min(max(r.Set.Ended, r.Trace.Start), r.Trace.Release)
@@ -249,7 +251,7 @@ func (ob *Observers) ObserveEnd(r *Record) {
 	}
 }
 
-// observeLast tells that the last child or event of r has finished, whose body has, too: its
+// observeLast reports that the last child or event of r has finished, after its body: its
 // successors are ready from now on.
 func (ob *Observers) observeLast(r *Record) {
 	if r.Detail != ob.None && !r.Kind.Waits() && r.Trace.Release > 0 {
@@ -273,7 +275,7 @@ func (ob *Observers) pointsOfEnd(o probe.Observer, r *Record, accelerator bool) 
 	o.Observe(p)
 }
 
-// observeFailure tells why r failed or was skipped.
+// observeFailure reports why r failed or was skipped.
 func (ob *Observers) observeFailure(r *Record) {
 	if o := ob.Observer; o != nil {
 		o.Observe(probe.Point{Kind: probe.Failure, Task: r.TaskID(), Time: ob.Now(), Label: r.Name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
@@ -283,7 +285,7 @@ func (ob *Observers) observeFailure(r *Record) {
 	}
 }
 
-// observeRelease tells that all is done for r.
+// observeRelease reports that the runtime has finished all work for r.
 func (ob *Observers) observeRelease(r *Record, id deps.TaskID) {
 	if r.Kind.Waits() {
 		return
@@ -303,16 +305,16 @@ func (ob *Observers) observeRelease(r *Record, id deps.TaskID) {
 	}
 }
 
-// observeCompile tells that the variant of a kernel was asked for at a device, since began.
+// observeCompile reports that the variant of a kernel for a device was requested at time began.
 func (ob *Observers) observeCompile(k *kernels.Kernel, d devices.Device, began time.Duration, err error) {
 	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.Name, Begin: began, Time: ob.Now(), Err: err}
 	p.Hit = machine.FromCache(ob.Topology.Machine, d, &k.Device)
 	ob.ObserveAny(p)
 }
 
-// ObserveKernel tells what was decided for a kernel and why, or why it cannot run on accelerators.
-// Finding that out takes milliseconds, which no task waits for; Close does. onCPU says that CPU
-// workers may run it.
+// ObserveKernel reports the compiler's decisions for a kernel, or why it cannot run on
+// accelerators. The report takes milliseconds to make, for which no task waits; Close does. onCPU
+// is true if CPU workers may run the kernel.
 func (rt *Runtime) ObserveKernel(k *kernels.Kernel, onCPU bool) {
 	if rt.Observers.Recorder == nil || k.IR == nil {
 		return
@@ -341,17 +343,17 @@ func (ob *Observers) ObserveAny(p probe.Point) {
 	}
 }
 
-// Watched reports whether there is an observer. A simple task calls it six times; without an
-// observer tracing does nothing else.
+// Watched reports whether there is an observer. Without one, a simple task costs six calls of
+// Watched and no other tracing.
 func (ob *Observers) Watched() bool { return ob.HasObserver }
 
-// launchedEarly reports whether r was launched before its predecessors were finished, and is not
+// launchedEarly reports whether r was launched before its predecessors had finished, and has not
 // finished itself.
 func (r *Record) launchedEarly() bool {
 	return r.Life.State().Early()
 }
 
-// point fills a point of r.
+// point returns a point of r.
 func (ob *Observers) point(kind probe.Kind, r *Record) probe.Point {
 	p := probe.Point{Kind: kind, Task: r.TaskID(), Time: ob.Now(), Label: r.Name(), Kernel: r.kernelName(), Worker: int(r.worker)}
 	if kind >= probe.Choice && kind <= probe.End && !r.Kind.Waits() {
@@ -360,9 +362,8 @@ func (ob *Observers) point(kind probe.Kind, r *Record) probe.Point {
 	return p
 }
 
-// An Observers is what sees the tasks of a runtime: the clock, the observers of the program, and
-// the session that the options or the environment ask for. Its methods report one moment each;
-// without an observer a moment costs one comparison.
+// Observers are the clock, the observers of the program, and the trace session of a runtime. Each
+// of its methods reports one point; without an observer it costs one comparison.
 type Observers struct {
 	Topology    *Topology
 	Observer    probe.Observer   // of points, or nil
@@ -370,15 +371,15 @@ type Observers struct {
 	HasObserver bool             // one of them is set
 	Session     *session.Session // nil when nothing is recorded
 	Profile     profile
-	Briefs      *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
-	None        *Detail       // of records that have none of their own; never written
+	Briefs      *probe.Briefs // of tasks without a detail, for the recorder; or nil
+	None        *Detail       // the shared detail of records without one; read-only
 	Clock       *clock.Clock
 }
 
-// brief returns what is kept of a task without a detail of its own.
+// brief returns the trace entry of a task without a detail.
 func (ob *Observers) brief(r *Record) *probe.Brief { return ob.Briefs.Find(r.TaskID()) }
 
-// reportBrief has the recorder come for a task without a detail that has finished.
+// reportBrief passes the entry of a finished task without a detail to the recorder.
 func (ob *Observers) reportBrief(o probe.Recorder, r *Record, id deps.TaskID) {
 	b := ob.Briefs.Find(id)
 	if b.Start == 0 || r.worker < 0 || r.err != nil {
@@ -389,7 +390,7 @@ func (ob *Observers) reportBrief(o probe.Recorder, r *Record, id deps.TaskID) {
 	b.Over()
 }
 
-// reportUnusual is tell for tasks that failed or did not run.
+// reportUnusual is reportBrief for a task that failed or did not run.
 func (ob *Observers) reportUnusual(o probe.Recorder, r *Record, b *probe.Brief) {
 	t := probe.Task{ID: b.ID, Last: b.Last, Worker: int16(r.worker), Place: int16(ob.Topology.Host), Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End}
 	if r.err != nil {
@@ -398,22 +399,22 @@ func (ob *Observers) reportUnusual(o probe.Recorder, r *Record, b *probe.Brief) 
 	if b.Start == 0 {
 		t.Place, t.Release, t.Skipped = -1, ob.Now(), r.poison.Load() != nil
 	}
-	b.Start = 0 // what was packed counts
+	b.Start = 0 // the entry is complete
 	b.Over()
 	o.Ended(&t)
 }
 
-// A profile is the labels under which the bodies of tasks run on CPU workers, made once for each
+// A profile holds the labels under which the bodies of tasks run on CPU workers, one set for each
 // name.
 //
-// "go tool pprof -tagfocus task=Forces" then shows what belongs to one kernel. While Go's execution
-// tracer is on, each body is a region of its own too.
+// "go tool pprof -tagfocus task=Forces" then selects one kernel. While Go's execution tracer is on,
+// each body is also a trace region.
 type profile struct {
 	On     bool
 	labels sync.Map // string to context.Context
 }
 
-// of returns the context that has the labels of r.
+// of returns the context with the labels of r.
 func (p *profile) of(r *Record) context.Context {
 	name := r.kernelName()
 	if name == "" {
@@ -427,7 +428,7 @@ func (p *profile) of(r *Record) context.Context {
 	return ctx
 }
 
-// callProfiled is callTimed under labels.
+// callProfiled is callTimed with profiler labels.
 func (w CPU) callProfiled(r *Record) error {
 	ctx := w.RT.Observers.Profile.of(r)
 	pprof.SetGoroutineLabels(ctx)

@@ -43,24 +43,23 @@ type Settings struct {
 	Tokens []sched.Tokens
 }
 
-// A Record is a task while it is in flight. Records are recycled: a holder outside the engine keeps
-// the id with it and asks whether they still belong together.
+// A Record is a task in flight. Records are recycled: a holder outside the engine keeps the task id
+// too, and checks whether the record still has it.
 //
-// Ownership: until the task is ready its fields belong to the goroutine that submits it, from then
-// on to the goroutine that runs it. poison, id and done are shared.
+// Ownership: until the task is ready, its fields belong to the goroutine that submits it, and from
+// then on to the goroutine that runs it. poison, id and done are shared.
 //
-// Millions may be pending, so a record is 256 bytes at most, and what most tasks do not need is in
-// its detail.
+// Millions of tasks may be pending, so a record has at most 256 bytes, and fields that most tasks
+// do not need are in its detail.
 //
-// It is four cache lines, in the order of the fields. The first one is the same for all plain
-// tasks, and only written where something changes in it, so all processors keep it. The next two
-// belong to the submitting goroutine; see deps.Node. The last one belongs to the worker that runs
-// the task and comes back.
+// It has four cache lines, in the order of the fields. The first one is equal for all simple tasks
+// and written only if it changes, so all processors can cache it. The next two belong to the
+// submitting goroutine; see deps.Node. The last one belongs to the worker that runs the task.
 type Record struct {
 	*Detail
-	Scope  *Scope // where it was submitted; stays
+	Scope  *Scope // where the task was submitted; does not change
 	err    *Error
-	poison atomic.Pointer[Error] // a predecessor that failed or was skipped
+	poison atomic.Pointer[Error] // the failure of a predecessor that failed or was skipped
 	done   atomic.Pointer[chan struct{}]
 
 	worker int32
@@ -71,12 +70,12 @@ type Record struct {
 	Node deps.Node
 	Life life.Life
 	Body func() error
-	Link *Record // in lists that one goroutine owns
+	Link *Record // the next record in a list with one owner
 }
 
-// A Detail is the part of a record that plain Go tasks of the program with nothing but accesses do
-// without: all of those have that of Observers.None, which is for reading only. A writer of a field
-// of a record that may be one of them calls need before.
+// A Detail is the part of a record that simple Go tasks of the program do not need. They share
+// Observers.None, which is read-only. Code that writes a field of a detail must call Need first,
+// unless the record certainly has its own.
 type Detail struct {
 	RT   *Runtime
 	Next *Detail // in the free list
@@ -93,122 +92,122 @@ type Detail struct {
 	launching
 	replaying
 
-	Trace           probe.Task       // what the recorder gets in the end
-	lastPredecessor lastPredecessor  // what it followed, for the recorder
-	Scratch         *kernels.Scratch // while it is being described
+	Trace           probe.Task       // the record for the recorder
+	lastPredecessor lastPredecessor  // for the recorder
+	Scratch         *kernels.Scratch // while the task is being submitted
 }
 
-// A membership is where a task belongs.
+// A membership is the scope and the groups of a task.
 type membership struct {
-	Inner  *Scope // of its body; nil when that has none
-	Group  *Group // whose context ends it
-	member *Group // that waits for it: group, or nil when that waits for its parent
+	Inner  *Scope // the scope of its body, or nil
+	Group  *Group // the group whose context cancels the task
+	member *Group // the group that waits for the task: Group, or nil if Group waits for its parent
 }
 
-// A sharing is where the concurrent regions of a task are.
+// A sharing is the state of the concurrent accesses of a task.
 type sharing struct {
 	groupSpace    devices.SpaceID
-	sharedRegions []deps.Region // for others to compare with: accesses of reductions change when the task starts
-	heldIndex     int           // in concurrentGroups.held
+	sharedRegions []deps.Region // copies, because the accesses of reductions change at the start of the task
+	heldIndex     int           // the index in concurrentGroups.held
 }
 
-// A linking is the accesses of a task that are linked to those of its children.
+// A linking is the set of accesses of a task that are linked to accesses of its children.
 type linking struct {
 	links []*link
-	weak  int // how many of its accesses, the last ones, are weak
+	weak  int // the number of weak accesses, which are the last ones
 	stage linkStage
 }
 
-// A linkStage says what is left of the accesses of a task that has links.
+// A linkStage says which nodes of a task with links are still open.
 type linkStage uint8
 
 const (
-	linksOpen linkStage = iota // all
-	linksShut                  // the node; the links end by themselves
-	nodeOver                   // nothing: the node is complete too
+	linksOpen linkStage = iota // all nodes
+	linksShut                  // the node of the task; the links end by themselves
+	nodeOver                   // none: the node of the task is complete too
 )
 
-// An attempts is the number of times that a task runs, and what came of its kernel.
+// attempts is the state of the repeated executions of a task.
 type attempts struct {
-	Retries int   // how often it may still run again after a failure
-	tries   int   // how often it has failed and was run again
-	outcome error // of the kernel; errStopped where its trial took too long, and counts for nothing
+	Retries int   // how often the task may still be repeated after a failure
+	tries   int   // how often the task has been repeated after a failure
+	outcome error // the error of the kernel; errStopped if its trial took too long and does not count
 }
 
-// A merging is what a task has to do with buffers that have grown.
+// A merging is the part of a task that concerns merged buffers.
 type merging struct {
-	mergeTarget    *memory.Buffer  // of a merge: the buffer whose parts it moves
-	poisonedInputs []poisonedInput // of a merge
-	Merged         int64           // of a kernel: Scope.merged when it was described
+	mergeTarget    *memory.Buffer  // of a merge task: the buffer into which it moves the parts
+	poisonedInputs []poisonedInput // of a merge task
+	Merged         int64           // of a kernel task: Scope.Memory.Merged when it was submitted
 }
 
-// The clauses of a task are what its options say beside accesses.
+// clauses are the options of a task other than accesses.
 type clauses struct {
 	Label    string
 	Pos      ir.Pos
-	Origin   uintptr  // of the function that body or nested calls; 0 where that is the program's own
-	Rank     int32    // 1 + where OnRank puts it, 0 where nothing does
-	Cost     HostCost // in a virtual time
+	Origin   uintptr  // the code address of the function that Body or Nested calls; 0 if that is the user's function
+	Rank     int32    // 1 + the rank of OnRank, 0 without one
+	Cost     HostCost // under virtual time
 	Settings Settings
 }
 
-// The Bodies of a task are what it runs, where that is not record.body.
+// Bodies are the functions of a task other than Record.Body.
 type Bodies struct {
 	Kernel  *kernels.Kernel
 	BodyCtx func(context.Context) error
-	Nested  any // a function that takes the public scope
+	Nested  any // a function with the public Scope as its parameter
 }
 
-// A memoryUse is what a task accesses. The memory of the lists stays with the detail.
+// A memoryUse is the list of accesses of a task. The memory of the lists stays with the detail.
 type memoryUse struct {
 	Accesses     []deps.Access
-	CopyAccesses []deps.Access    // in place of accesses, for what is copied, where those only order
-	Uses         []ReductionUse   // reductions among accesses
-	unordered    []*memory.Buffer // that it uses without an access
+	CopyAccesses []deps.Access    // the accesses to transfer, if they differ from those that order the task
+	Uses         []ReductionUse   // the reductions among the accesses
+	unordered    []*memory.Buffer // buffers that the task uses without an access
 	Work         deps.Bytes
 }
 
-// A launching is a task on an accelerator.
+// A launching is the state of a task on an accelerator.
 type launching struct {
-	began        time.Duration // where the policy learns
+	began        time.Duration // set if the policy learns execution times
 	launch       devices.Launch
 	Args         devices.Args
 	Set          machine.WorkingSet
-	eagerPlace   sched.PlaceID // where it is launched behind its predecessors: see eager.go
-	releasedNext *Record       // in the list of those whose last predecessor has finished after their launch
+	eagerPlace   sched.PlaceID // the place of an eager launch: see eager.go
+	releasedNext *Record       // the next task whose last predecessor finished after its launch
 }
 
-// A replaying is the task of an iteration, or a step of one.
+// A replaying is the state of the task of an iteration, or of a step of one.
 type replaying struct {
-	Replay replayTask // of the task of an iteration, nil for others
-	Steps  *StepGraph // of a step, nil for others
+	Replay replayTask // the body of the task of an iteration, else nil
+	Steps  *StepGraph // of a step, else nil
 	Step   int32
 }
 
-// A replayTask is what the task of an iteration runs.
+// A replayTask is the body of the task of an iteration.
 type replayTask interface {
-	// Start submits the steps as children of r, whose predecessors have finished: for a task that
-	// has no body.
+	// Start submits the steps as children of r, which has no body. The predecessors of r have
+	// finished.
 	Start(r *Record)
-	// Close is called when the steps have finished that Start has submitted.
+	// Close is called when the steps that Start has submitted have finished.
 	Close()
-	// Release is called when the record is free.
+	// Release is called when the record is freed.
 	Release()
 }
 
-// A StepGraph is the steps of one replay that are tasks.
+// A StepGraph is the graph of the steps of one replay that are tasks.
 type StepGraph struct {
 	Before func(step int32) []int32 // the predecessors of a step
-	Refs   []deps.Ref               // the steps that were submitted, by number
-	Errs   []*Error                 // of those that failed or were skipped; guarded by the submitting of the scope of the replay
+	Refs   []deps.Ref               // the submitted steps, by number
+	Errs   []*Error                 // of steps that failed or were skipped; guarded by Submitting of the replay's scope
 	preds  []deps.Ref               // of the step that is being submitted
 }
 
 // isStep reports whether r is a step of an iteration.
 func (r *Record) isStep() bool { return r.Steps != nil }
 
-// Need gives r a detail of its own, before a field of it is written. Requires: the submitting of
-// its home held.
+// Need returns the detail of r for writing. If r has none, it allocates one.
+// Requires: r.Scope.Submitting held.
 func (r *Record) Need() *Detail {
 	rt := r.RT
 	if r.Detail == rt.Observers.None {
@@ -217,14 +216,14 @@ func (r *Record) Need() *Detail {
 	return r.Detail
 }
 
-// detail gives r, which has accesses neither here nor there, a detail of its own.
+// detail allocates the detail of r, which has no accesses yet.
 func (rt *Runtime) detail(r *Record) {
 	r.Detail = rt.FreeDetails.Get(rt)
 	r.Item.Owner, r.Set.Owner = r, r
 }
 
-// Declared returns the accesses of a task that is being submitted. Requires: the submitting of its
-// home held.
+// Declared returns the accesses of a task that is being submitted.
+// Requires: r.Scope.Submitting held.
 func (r *Record) Declared() *[]deps.Access {
 	if r.Detail == r.RT.Observers.None {
 		return &r.Scope.Declared
@@ -232,28 +231,28 @@ func (r *Record) Declared() *[]deps.Access {
 	return &r.Accesses
 }
 
-// keepAccesses is the number of accesses that a record keeps the memory for.
+// keepAccesses is the maximum number of accesses whose memory a recycled record keeps.
 const keepAccesses = 16
 
-// A BodyKind says what a task does.
+// A BodyKind says what a task executes.
 type BodyKind uint8
 
 const (
-	GoBody      BodyKind = iota // body, bodyCtx or nested, on a CPU worker
-	KernelBody                  // kernel, anywhere
-	CombineBody                 // the private copies of a reduction become one
-	WaitBody                    // nothing: it is there to wait for its accesses on the host
-	mergeBody                   // likewise, for a buffer that has grown
+	GoBody      BodyKind = iota // Body, BodyCtx or Nested, on a CPU worker
+	KernelBody                  // a kernel, at any place
+	CombineBody                 // the combination of the private copies of a reduction
+	WaitBody                    // nothing: it waits until its accesses are valid on the host
+	mergeBody                   // like WaitBody, for a merged buffer
 	ReplayBody                  // the steps of an iteration, as its children
 )
 
 // Unlabelled is the name of a Go task without a label.
 const Unlabelled = "go task"
 
-// Waits reports whether a task of this kind does nothing but wait for its accesses on the host.
+// Waits reports whether a task of this kind only waits for its accesses on the host.
 func (k BodyKind) Waits() bool { return k == WaitBody || k == mergeBody }
 
-// Name returns what the task is called.
+// Name returns the label of the task, or the name of its kind.
 func (d *Detail) Name() string {
 	switch {
 	case d.Label != "":
@@ -271,7 +270,7 @@ func (d *Detail) kernelName() string {
 	return d.Kernel.Name
 }
 
-// Data returns the accesses that are brought to where the task runs.
+// Data returns the accesses whose data must be valid at the place of the task.
 func (r *Record) Data() []deps.Access {
 	if r.Traits.Is(life.OrderOnly) {
 		return r.CopyAccesses
@@ -279,11 +278,11 @@ func (r *Record) Data() []deps.Access {
 	return r.strong(r.Accesses)
 }
 
-// strong returns those of accesses, all of r, that are not weak.
+// strong returns the accesses that are not weak. accesses are all accesses of r.
 func (r *Record) strong(accesses []deps.Access) []deps.Access { return accesses[:len(accesses)-r.weak] }
 
-// AddWeak adds weak accesses to those of r, which has all others. Those that others of r say as
-// much as are dropped. Error: one overlaps another.
+// AddWeak appends weak accesses to those of r, which must be complete otherwise. It omits weak
+// accesses that a strong one of r subsumes. It returns an error if two of them overlap.
 func (r *Record) AddWeak(list []deps.Access) error {
 	strong := len(r.Accesses)
 	for i, a := range deps.Merge(list) {
@@ -307,7 +306,7 @@ func (r *Record) AddWeak(list []deps.Access) error {
 	return nil
 }
 
-// Fail makes cause the error of the task.
+// Fail sets the error of the task to cause.
 func (r *Record) Fail(device string, cause error) {
 	if _, skipped := cause.(*SkippedError); r.Kernel != nil && !skipped {
 		r.Kernel.Device.Locate(cause, r.Args.List)
@@ -320,22 +319,23 @@ func (r *Record) failure(device string, cause error) *Error {
 	return &Error{Task: r.Life.ID(), Label: r.ErrorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.Position(), Cause: cause, group: r.member}
 }
 
-// skip makes the failure of a predecessor the error of the task.
+// skip sets the error of the task to the failure of a predecessor.
 func (r *Record) skip(via *Error) {
 	r.Fail("", &SkippedError{Via: titleOf(via.Label, via.Pos), First: FirstOf(via), direct: FirstOf(via) == via})
 }
 
-// clear makes the record ready for another task. What it pointed at is let go.
+// clear prepares the record for another task and drops its references.
 func (r *Record) clear() {
 	if rt := r.RT; r.Detail != rt.Observers.None {
 		r.Detail.clear()
-		if !rt.Topology.Accelerators || !r.Scope.Program() { // else it is put on a shelf with r
+		if !rt.Topology.Accelerators || !r.Scope.Program() { // else the detail stays with r in its free list
 			rt.FreeDetails.Put(r.Detail)
 			r.Detail = rt.Observers.None
 		}
 	}
 	r.Body, r.Link = nil, nil
-	// What is as it should be is not written, so that the line need not come here.
+	// A field that already has its initial value is not written, so that its cache line is not
+	// fetched.
 	if r.err != nil {
 		r.err = nil
 	}
@@ -375,7 +375,7 @@ func (d *Detail) clear() {
 	d.Args.List, d.Args.At = d.Args.List[:0], nil
 }
 
-// detailFreeList holds the free details.
+// detailFreeList is the free list of details.
 type detailFreeList struct {
 	mu   spin.Mutex
 	List *Detail
@@ -392,7 +392,7 @@ func (l *detailFreeList) Get(rt *Runtime) *Detail {
 	}
 	l.mu.Unlock()
 	if d == nil {
-		d = &Detail{RT: rt} // takes longer than all that is done under the lock
+		d = &Detail{RT: rt} // outside the lock, because it takes longer than the locked part
 	}
 	return d
 }
@@ -404,7 +404,7 @@ func (l *detailFreeList) Put(d *Detail) {
 	l.mu.Unlock()
 }
 
-// ending returns the event that ends r.
+// ending returns the state event for the end of r.
 func (r *Record) ending() state.Event {
 	switch {
 	case r.err == nil:

@@ -18,19 +18,19 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// This file says what the tasks in flight wait for. It costs nothing until it is asked: it looks at
-// the records, which belong to other goroutines, and throws away what was read of a record that has
-// become another task's meanwhile.
+// This file reports the state of the tasks in flight. It has no cost until it is called. It reads
+// the records of other goroutines, and discards the result if the record has been reused for
+// another task meanwhile.
 
 const (
 	DumpTasks    = 100              // rows of Dump
 	ErrorTasks   = 3                // in the error of a wait
 	StalledAfter = 10 * time.Second // without a finished task, a run counts as stalled
 	sampleEvery  = time.Second
-	lockPatience = 50 * time.Millisecond // of an observer: a run that is stalled may stand still with a lock
+	lockPatience = 50 * time.Millisecond // of an observer: the holder of a lock may have stalled
 )
 
-// A recordRegistry is all records that were ever made: they are used again, and live as long as the
+// A recordRegistry lists all records of a runtime. Records are recycled, and live as long as the
 // runtime.
 type recordRegistry struct {
 	mu   spin.Mutex
@@ -50,24 +50,24 @@ func (g *recordRegistry) all() []*Record {
 	return g.list[:len(g.list):len(g.list)]
 }
 
-// A Sighting is a record as it was when it was looked at.
+// A Sighting is a copy of a record at the time of a report.
 type Sighting struct {
 	R     *Record // the record itself,
 	D     *Detail // and its detail
 	ID    deps.TaskID
 	State state.State
-	Copy  Record // what is read of it without a lock
+	Copy  Record // the fields that are read without a lock
 	Info  Detail
 	By    []deps.TaskID
 	At    sched.PlaceID
 }
 
-// look copies what a report needs of a task in flight. It reports false where the record is no
-// task, or not the same all the time.
+// look copies the fields of a record that a report needs. It returns false if the record is not a
+// task, or was reused during the copy.
 //
-// The fields are written by other goroutines. A task is described before it has its id, and loses
-// its id before it is cleared, so that they are those of one task where the id is the same before
-// and after.
+// Other goroutines write the fields. A task gets its id after its fields are set, and loses its id
+// before they are cleared. If the id is the same before and after the copy, the fields belong to
+// one task.
 //
 //go:norace
 func (v *Sighting) look(r *Record) bool {
@@ -85,7 +85,8 @@ func (v *Sighting) look(r *Record) bool {
 	return r.Life.ID() == id && r.Detail == d
 }
 
-// Sight looks at the oldest tasks in flight, and counts all but waits, and those with predecessors.
+// Sight copies the records of the oldest tasks in flight. It also counts the tasks in flight,
+// except waits, and those among them with predecessors.
 func (p *recordPools) Sight(most int, first deps.TaskID) (seen []*Sighting, flying, blocked int) {
 	type entry struct {
 		id deps.TaskID
@@ -118,7 +119,7 @@ func (p *recordPools) Sight(most int, first deps.TaskID) (seen []*Sighting, flyi
 	return seen, flying, blocked
 }
 
-// FindPredecessors finds which tasks in flight those that were seen wait for.
+// FindPredecessors determines the tasks in flight for which the seen tasks wait.
 func (p *recordPools) FindPredecessors(seen []*Sighting) {
 	blocked := map[*deps.Node]*Sighting{}
 	for _, v := range seen {
@@ -150,7 +151,7 @@ func (p *recordPools) FindPredecessors(seen []*Sighting) {
 	}
 }
 
-// InSimpleQueues returns the records that wait for a worker and that the scheduler does not hold.
+// InSimpleQueues returns the tasks that wait for a worker in queues other than the scheduler's.
 func (wp *workerPool) InSimpleQueues() map[*Record]bool {
 	out := map[*Record]bool{}
 	wp.Simple.Each(TryLock, func(r *Record) { out[r] = true })
@@ -166,7 +167,7 @@ func TryLock(mu *spin.Mutex) bool {
 	return true
 }
 
-// Place finds where the scheduler has put the task.
+// Place sets the place in the scheduler's queues at which the task waits.
 //
 //go:norace
 func (ob *Observers) Place(v *Sighting, locked bool) {
@@ -180,7 +181,8 @@ func (ob *Observers) ItemQueued(v *Sighting) bool {
 	return v.D != ob.None && v.D.Item.Queued()
 }
 
-// WantsPlace says what a task in the scheduler waits for. Requires: mu held.
+// WantsPlace describes what a task in the scheduler waits for.
+// Requires: mu held.
 //
 //go:norace
 func (hq *readyQueues) WantsPlace(v *Sighting) string {
@@ -198,20 +200,21 @@ func (hq *readyQueues) WantsPlace(v *Sighting) string {
 	return strings.Join(names, " or ")
 }
 
-// samples is when how many tasks had been submitted and had ended: what "since" and "no progress"
-// are found from. A wait starts it, and it stops by itself when nothing is in flight.
+// samples records over time how many tasks have been submitted and have ended. Reports derive the
+// age of a task, and the time without progress, from it. A wait starts the sampling; it stops by
+// itself when no task is in flight.
 type samples struct {
 	running atomic.Bool // the timer is set
 	mu      sync.Mutex
 	timer   *time.Timer
 	closed  bool
-	ended   int64 // when last looked
-	// expected is the argument of Expect; before and since are how many tasks had ended then, and when
-	// that was.
+	ended   int64 // at the last sample
+	// expected derives from the argument of Expect. before is the number of tasks that had ended
+	// before, and since is the time of the call.
 	expected, before int64
 	since            time.Duration
 	changed          time.Duration
-	list             []sample // by time
+	list             []sample // in ascending order of time
 }
 
 type sample struct {
@@ -221,7 +224,7 @@ type sample struct {
 
 const keptSamples = 128
 
-// start takes samples from now on, while tasks are in flight.
+// start takes a sample, and further ones at intervals while tasks are in flight.
 func (p *samples) start(rt *Runtime) {
 	if rt.Virtual != nil || p.running.Load() || rt.Window.Live() == 0 || p.running.Swap(true) {
 		return
@@ -265,7 +268,7 @@ func (p *samples) Take(rt *Runtime) {
 		p.ended, p.changed = ended, now
 	}
 	if n := len(p.list); n == 0 || p.list[n-1].entered != entered {
-		if n == keptSamples { // every other one: ages get coarser with the length of the run
+		if n == keptSamples { // drop every other sample: the ages become less accurate in a long run
 			for i := range n / 2 {
 				p.list[i] = p.list[2*i]
 			}
@@ -275,7 +278,7 @@ func (p *samples) Take(rt *Runtime) {
 	}
 }
 
-// Expect begins an estimate for so many more tasks; 0 ends it.
+// Expect starts an estimate of the time for the given number of further tasks; 0 stops it.
 func (p *samples) Expect(rt *Runtime, tasks int64) {
 	live, entered, now := rt.Window.ObservedLive(), rt.Window.Entered.Load()-rt.Waits.Load(), rt.Observers.Now()
 	p.mu.Lock()
@@ -285,8 +288,8 @@ func (p *samples) Expect(rt *Runtime, tasks int64) {
 	}
 }
 
-// Estimate adds to s what was expected. The count of a new Expect begins with the tasks that had
-// ended before it.
+// Estimate adds the expected number of tasks and the estimated time to s. Tasks that had ended
+// before the last Expect do not count.
 func (p *samples) Estimate(s *probe.Status, now time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -299,7 +302,7 @@ func (p *samples) Estimate(s *probe.Status, now time.Duration) {
 	}
 }
 
-// Idle is the least possible time since the last end of a task.
+// Idle returns a lower bound of the time since the last end of a task.
 func (p *samples) Idle(rt *Runtime) time.Duration {
 	now := rt.Observers.Now()
 	p.mu.Lock()
@@ -307,7 +310,7 @@ func (p *samples) Idle(rt *Runtime) time.Duration {
 	return now - p.changed
 }
 
-// Age is the time that a task has been in flight, at least.
+// Age returns a lower bound of the time that a task has been in flight.
 func (p *samples) Age(rt *Runtime, v *Sighting) time.Duration {
 	now := rt.Observers.Now()
 	if v.Info.Trace.ID == v.ID && v.Info.Trace.Submit > 0 {
@@ -322,11 +325,11 @@ func (p *samples) Age(rt *Runtime, v *Sighting) time.Duration {
 	return now - p.list[i].at
 }
 
-// Awaits starts samples for a wait of the program.
+// Awaits starts the sampling for a wait of the program.
 func (rt *Runtime) Awaits() { rt.Samples.start(rt) }
 
-// A LeakError says what a runtime still held when Close had waited for its tasks: our own mistake,
-// and no failure of a task.
+// A LeakError lists resources that a runtime still held after Close had waited for its tasks: a bug
+// of the runtime, not a failure of a task.
 type LeakError struct {
 	Held []string
 }
@@ -364,22 +367,23 @@ func (hq *readyQueues) LeakOfScheduler(e *LeakError) {
 	AddLeak(e, "simple tasks", hq.Pool.Simple.Len())
 }
 
-// Counts are written by all goroutines that start and end tasks.
+// Counts are updated by all goroutines that start and end tasks.
 type Counts struct {
 	Ran   []PlaceCount
-	Held  []PlaceCount // that were granted and are not over
+	Held  []PlaceCount // granted and not finished
 	Kind  []int        // index of the kind of each place
 	Kinds []devices.Kind
-	Most  []int64 // by kind, at once; guarded by readyQueues.Mu
+	Most  []int64 // the maximum of concurrent tasks, by kind; guarded by readyQueues.Mu
 }
 
-// A PlaceCount is how many tasks of some sort there are at a place.
+// A PlaceCount is a number of tasks at a place.
 type PlaceCount struct {
 	N atomic.Int64
 	_ spin.Line
 }
 
-// Grant counts a task in. Requires: readyQueues.Mu held.
+// Grant counts a task that is granted to p.
+// Requires: readyQueues.Mu held.
 func (c *Counts) Grant(p sched.PlaceID) {
 	c.grantUncounted(p)
 	of, n := c.Kind[p], int64(0)
@@ -391,8 +395,7 @@ func (c *Counts) Grant(p sched.PlaceID) {
 	c.Most[of] = max(c.Most[of], n)
 }
 
-// grantUncounted is grant for a place that shares no counter with others and does not know the
-// total.
+// grantUncounted is Grant for a place with its own counter and without the total.
 func (c *Counts) grantUncounted(p sched.PlaceID) { c.Held[p].N.Add(1) }
 
 func (c *Counts) End(p sched.PlaceID) { c.Held[p].N.Add(-1) }

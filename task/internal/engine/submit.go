@@ -301,11 +301,11 @@ func (s *Scope) number(r *Record) deps.TaskID {
 // StartAll starts tasks that were submitted and have no predecessors.
 func (rt *Runtime) StartAll(ready *RecordList) {
 	spin.Perturb()
-	var over, list RecordList
+	var ended, list RecordList
 	for r := ready.pop(); r != nil; r = ready.pop() {
-		rt.makeReady(r, nil, &over, &list)
+		rt.makeReady(r, nil, &ended, &list)
 	}
-	for r := over.pop(); r != nil; r = over.pop() {
+	for r := ended.pop(); r != nil; r = ended.pop() {
 		rt.RetireUnscheduled(r)
 	}
 	if list.head != nil {

@@ -114,7 +114,7 @@ func (s *Scope) AwaitTask(t Task, enough <-chan struct{}) {
 	select {
 	case <-done:
 	default:
-		over := func() bool {
+		done := func() bool {
 			select {
 			case <-enough:
 				return true
@@ -123,10 +123,10 @@ func (s *Scope) AwaitTask(t Task, enough <-chan struct{}) {
 			}
 		}
 		if s.Program() {
-			s.RT.Virtual.Await(over, nil)
+			s.RT.Virtual.Await(done, nil)
 			wait()
 		} else {
-			s.Block(over, wait)
+			s.Block(done, wait)
 		}
 	}
 }
