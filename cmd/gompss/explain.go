@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/specialise"
 	"github.com/gompss/gompss/codegen/opencl"
 	"github.com/gompss/gompss/internal/source"
 )
@@ -35,6 +37,8 @@ func explain(args []string, stdout, stderr io.Writer) error {
 	kernel := flags.String("kernel", "", "")
 	emit := flags.String("emit", "", "")
 	tags := flags.String("tags", source.GoTags(), "")
+	sizes := sizeFlags{}
+	flags.Var(sizes, "size", "")
 	places, err := parseAround(flags, args)
 	if err != nil {
 		return err
@@ -47,7 +51,7 @@ func explain(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	e := &explainRun{build: source.WithTags(*tags), kernel: *kernel, emit: emitter, positions: *emit == "", stdout: stdout, stderr: stderr}
+	e := &explainRun{build: source.WithTags(*tags), kernel: *kernel, sizes: sizes, emit: emitter, positions: *emit == "", stdout: stdout, stderr: stderr}
 	var errs []error
 	for _, t := range targets {
 		errs = append(errs, e.target(t))
@@ -56,6 +60,36 @@ func explain(args []string, stdout, stderr io.Writer) error {
 		return e.nothing(places)
 	}
 	return errors.Join(errs...)
+}
+
+// A sizeFlags has the values of parameters that -size gives.
+type sizeFlags map[string]int64
+
+// Set reads NAME=NUMBER.
+func (s sizeFlags) Set(text string) error {
+	name, number, _ := strings.Cut(text, "=")
+	n, err := strconv.ParseInt(number, 0, 64)
+	if err != nil || name == "" {
+		return errors.New("want a parameter and its value, as in -size n=4096")
+	}
+	s[name] = n
+	return nil
+}
+
+func (s sizeFlags) String() string { return "" }
+
+// of returns k with the sizes that it has.
+func (s sizeFlags) of(k *ir.Kernel) *ir.Kernel {
+	values := map[int]ir.Bits{}
+	for _, i := range specialise.Sizes(k) {
+		if n, ok := s[k.Params[i].Name]; ok {
+			values[i] = ir.Normal(k.Params[i].Type, ir.Bits(n))
+		}
+	}
+	if len(values) == 0 {
+		return k
+	}
+	return specialise.WithSizes(k, values)
 }
 
 // parseAround lets flags stand behind and between the files, too.
@@ -75,6 +109,7 @@ func parseAround(flags *flag.FlagSet, args []string) (places []string, err error
 type explainRun struct {
 	build          *build.Context
 	kernel         string // "" for all
+	sizes          sizeFlags
 	emit           func(k *ir.Kernel, w io.Writer) error
 	positions      bool // are in what is printed, for people
 	stdout, stderr io.Writer
@@ -147,7 +182,7 @@ func (e *explainRun) file(dir, name string, pkg []codegen.File) error {
 		if e.printed++; e.printed > 1 {
 			fmt.Fprintln(stdout)
 		}
-		errs = append(errs, e.emit(k, stdout))
+		errs = append(errs, e.emit(e.sizes.of(k), stdout))
 		if source, _, _ := strings.Cut(k.Name, "["); e.positions {
 			writeNotes(stdout, loaded.Notes(source))
 		}

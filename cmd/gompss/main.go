@@ -81,6 +81,7 @@ at the current folder; folder/... takes the folders below, too.
   -emit cuda     the CUDA C++
   -emit opencl   the OpenCL C
   -emit asm      the vector code of the CPU
+  -size P=N      of the form for launches in which parameter P is N, if P shapes the code; once for each parameter
   -tags LIST     the build tags of go build -tags; those of GOFLAGS where nothing is said
 `
 	traceAbout = `Reads trace files, which programs write with GOMPSS_TRACE=file:PATH.
