@@ -134,7 +134,7 @@ var layers = map[string][]string{
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
 	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/goid", "internal/spin"},
 	"devices/sim":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt", "internal/spin"},
-	"devices/cuda": {"devices", "codegen/ir", "codegen/ir/specialise", "deps", "trace/probe", "codegen/cuda", "codegen/target", "internal/spin",
+	"devices/cuda": {"devices", "devices/internal/sizing", "codegen/ir", "codegen/ir/specialise", "deps", "trace/probe", "codegen/cuda", "codegen/target", "internal/spin",
 		"devices/cuda/internal/driver", "devices/cuda/internal/launch", "devices/cuda/internal/nvtx", "devices/cuda/internal/tune", "devices/cuda/internal/tuner", "internal/sighandlers"},
 	// libcuda, NVRTC and compiled programs on disk, without a device.
 	"devices/cuda/internal/driver": {"deps", "internal/sighandlers"},
@@ -145,6 +145,8 @@ var layers = map[string][]string{
 	// Names of launches for profiling tools.
 	"devices/cuda/internal/nvtx": {"devices/cuda/internal/driver", "internal/sighandlers"},
 	"devices/opencl":             {"devices", "codegen/ir", "deps", "trace/probe", "codegen/opencl", "codegen/target", "internal/sighandlers"},
+	// Which sizes of a kernel get device code of their own.
+	"devices/internal/sizing": {"devices"},
 	// The choice between the variants of a kernel, from times alone.
 	"devices/smp/choose": {},
 	// One conformance suite for every plug-in; imported by tests alone.
@@ -161,7 +163,7 @@ var layers = map[string][]string{
 	// Registered memory by address and number, its growth and its end.
 	"task/internal/memory": {"task/internal/values", "deps", "devices", "internal/hostmem", "internal/spin"},
 	// Kernels apart from any runtime: source, parameters, variants.
-	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "codegen/target", "deps", "devices", "internal/printer", "internal/source"},
+	"task/internal/kernels": {"codegen/ir/specialise", "task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "codegen/target", "deps", "devices", "internal/printer", "internal/source"},
 	// Kernels on CPU workers: vector code, Go functions, and the choice between them.
 	"task/internal/cpucode": {"task/internal/kernels", "task/internal/memory", "task/internal/values", "codegen", "codegen/cpu", "codegen/ir", "codegen/simt",
 		"deps", "devices", "devices/smp", "devices/smp/choose", "internal/printer", "internal/spin", "trace/clock"},

@@ -136,6 +136,13 @@ type Caching interface {
 	FromCache(k *Kernel) bool
 }
 
+// Sizing is an optional interface of a Device that makes code for certain values of Kernel.Sizes.
+type Sizing interface {
+	// PrepareFor is Prepare for a launch with these arguments: the code for them is there
+	// afterwards, and perhaps none for others.
+	PrepareFor(k *Kernel, args []Arg) error
+}
+
 // LaunchHelper is an optional interface of an Accelerator, for devices with a goroutine that polls
 // for completed operations and can launch tasks.
 type LaunchHelper interface {
@@ -184,6 +191,12 @@ type Kernel struct {
 	// results as Program bit for bit, for teams of any size. It is nil if Program is the only
 	// choice. A call may take milliseconds.
 	Candidates func() []Candidate
+	// Sizes are the arguments whose values shape the code, by number: integers that bound inner
+	// loops or are the lengths of rows. Sized returns the kernel for launches in which the given
+	// ones have these values, with the same results bit for bit. Its errors are those of the
+	// compiler. A call may take milliseconds. Both are nil if no argument shapes the code.
+	Sizes []int
+	Sized func(values map[int]uint64) (*Kernel, error)
 	// Portable returns device IR for a device that may lack warp operations, generated once for
 	// each team form and target; the properties of the target select the forms of loops. It is nil
 	// if Program has no such form.

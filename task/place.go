@@ -20,7 +20,7 @@ import (
 
 // placeKernel finds where r may run.
 func placeKernel(rt *engine.Runtime, r *engine.Record) error {
-	v := rt.VariantsOf(r.Kernel)
+	v := rt.VariantsFor(r.Kernel, r.Args.List)
 	allowed := v.Places
 	if r.Settings.Placed {
 		allowed &= r.Settings.Places

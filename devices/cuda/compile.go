@@ -21,6 +21,7 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
 	"github.com/gompss/gompss/devices/cuda/internal/tune"
 	"github.com/gompss/gompss/devices/cuda/internal/tuner"
+	"github.com/gompss/gompss/devices/internal/sizing"
 )
 
 // A program is what a device has made of a kernel: a version with indices in 32 bits whose
@@ -30,9 +31,11 @@ type program struct {
 	native   *native // nil without one; then the versions do not matter
 	graph    *graph  // nil but for sequences
 	proved   *launch.Guarded
-	versions [32]version   // by versionOf; their program is nil where there is none
-	tuned    *tuner.Kernel // nil where nothing is tried
-	sizes    []sizing      // of tuned ones
+	versions [32]version              // by versionOf; their program is nil where there is none
+	tuned    *tuner.Kernel            // nil where nothing is tried
+	sizes    []classArg               // of tuned ones
+	forms    *sizing.Kernel[*program] // for sizes of launches; nil where there are none
+	general  atomic.Bool              // a version is loaded
 	// others are the candidates beside the program itself, once they are made.
 	others atomic.Pointer[[]candidate]
 }
@@ -103,15 +106,15 @@ func (t *moduleTable) tune(p *program) {
 	})
 }
 
-// A sizing is an argument that sizes a launch: the length of a slice, or a number that a bound of a
-// grid is computed from.
-type sizing struct {
+// A classArg is an argument that sizes a launch: the length of a slice, or a number that a bound of
+// a grid is computed from.
+type classArg struct {
 	arg   int
 	slice bool
 }
 
 // sizings returns those of p.
-func (p *program) sizings() (out []sizing) {
+func (p *program) sizings() (out []classArg) {
 	bounds := &ir.VarSet{}
 	for _, g := range p.kernel.Program.Launches {
 		for _, e := range []ir.Expr{g.Trip, g.TeamTrip} {
@@ -125,7 +128,7 @@ func (p *program) sizings() (out []sizing) {
 	}
 	for i, v := range p.kernel.Program.Params {
 		if slice := v.Type.Kind == ir.Slice; slice || v.Type.IsInteger() && bounds.Has(v) {
-			out = append(out, sizing{i, slice})
+			out = append(out, classArg{i, slice})
 		}
 	}
 	return out
@@ -221,6 +224,7 @@ type moduleTable struct {
 	gpu      *gpu
 	platform *platform
 	tuner    *tuner.Tuner
+	making   making      // of forms for sizes
 	waits    bool        // generated kernels can wait for what they are behind; see early.go
 	noEdges  atomic.Bool // the driver refused to make a graph in which they do
 
@@ -239,6 +243,9 @@ func (t *moduleTable) program(k *devices.Kernel) *program {
 	}
 	p = newProgram(k)
 	t.tune(p)
+	if t.platform.sizes && k.Sized != nil {
+		p.forms = sizing.New[*program](k.Sizes)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if first := t.of[k]; first != nil {
@@ -295,12 +302,19 @@ func (d *Device) FromCache(k *devices.Kernel) bool {
 	if p.native != nil {
 		return p.native.cached
 	}
+	if list := p.forms.All(); len(list) > 0 && !p.general.Load() {
+		return list[0].first(false).cached
+	}
 	return p.first(false).cached
 }
 
 // load makes a version, once.
 func (t *moduleTable) load(p *program, v *version) error {
-	v.once.Do(func() { v.err = t.build(p.kernel, v) })
+	v.once.Do(func() {
+		if v.err = t.build(p.kernel, v); v.err == nil {
+			p.general.Store(true)
+		}
+	})
 	return v.err
 }
 
@@ -426,6 +440,9 @@ func (p *program) unload(d *Device) error {
 			}
 		}
 	}
+	for _, f := range p.forms.All() {
+		errs = append(errs, f.unload(d))
+	}
 	if p.graph != nil {
 		errs = append(errs, p.graph.free(d))
 	}
@@ -491,4 +508,72 @@ func (d *Device) Compiler() (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("NVRTC %s, %s", c.Version, c.Path), nil
+}
+
+// A making is the goroutines that make forms of kernels for sizes beside the launches.
+type making struct {
+	jobs   sync.WaitGroup
+	ending atomic.Bool
+}
+
+// end waits for what is being compiled; what is not begun is left out. Calls do not race with
+// launches, which have ended.
+func (m *making) end() {
+	m.ending.Store(true)
+	m.jobs.Wait()
+}
+
+// sized returns the program for a launch of p with args: one in which its sizes are constants where
+// there is one, else p. The first launches of a kernel wait for it, as they would for p.
+func (t *moduleTable) sized(p *program, args []devices.Arg) *program {
+	if p.forms == nil || len(args) != len(p.kernel.Program.Params) {
+		return p
+	}
+	if f, ok := p.forms.Find(args); ok {
+		return f
+	}
+	switch when, values := p.forms.Plan(args, p.general.Load()); when {
+	case sizing.Now:
+		if f := t.makeSized(p, values); f != nil {
+			return f
+		}
+	case sizing.Later:
+		t.making.jobs.Go(func() {
+			if !t.making.ending.Load() {
+				t.makeSized(p, values)
+			}
+		})
+	}
+	return p
+}
+
+// makeSized makes the form of p for these values. It returns nil where the compiler refuses it: p
+// is right for all values.
+func (t *moduleTable) makeSized(p *program, values []sizing.Value) *program {
+	sizes := map[int]uint64{}
+	for _, v := range values {
+		sizes[v.Arg] = v.Bits
+	}
+	k, err := p.kernel.Sized(sizes)
+	if err != nil {
+		return nil
+	}
+	f := newProgram(k)
+	if t.load(f, f.first(false)) != nil {
+		return nil
+	}
+	t.tune(f)
+	p.forms.Add(values, f)
+	return f
+}
+
+// PrepareFor compiles the kernel for the sizes of a launch, or, where it has none, as Prepare does.
+func (d *Device) PrepareFor(k *devices.Kernel, args []devices.Arg) error {
+	if err := d.gpu.alive(); err != nil {
+		return err
+	}
+	if p := d.modules.program(k); p.native == nil && p.graph == nil && k.Program != nil && d.modules.sized(p, args) != p {
+		return nil
+	}
+	return d.Prepare(k)
 }

@@ -170,6 +170,7 @@ func (d *Device) Close() error {
 	}
 	d.engine.stop()
 	d.pageable.stop()
+	d.modules.making.end()
 	d.modules.tuner.Close()
 	if d.gpu.stuck.Load() {
 		d.platform.pins.rest(d)

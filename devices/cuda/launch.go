@@ -178,6 +178,7 @@ type run struct {
 // prepareBest prepares the candidate of p whose turn it is; the launch is to be timed where there
 // is a sample.
 func (r *run) prepareBest(d *Device, l *devices.Launch, p *program, next chooser) (*tuner.Sample, error) {
+	p = d.modules.sized(p, l.Args.List)
 	if p.tuned == nil || len(p.kernel.Program.Params) != len(l.Args.List) {
 		return nil, r.prepare(d, l, p)
 	}

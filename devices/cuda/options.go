@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,8 +27,8 @@ const (
 // Options are those of all GPUs opened together. The zero value works.
 //
 // In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off,
-// pin=on|off, early=on|off, attend=crowds|always|never, tune=auto|off|full, cache=/path,
-// cachelimit=256MiB.
+// pin=on|off, early=on|off, attend=crowds|always|never, tune=auto|off|full, sizes=auto|off,
+// cache=/path, cachelimit=256MiB.
 type Options struct {
 	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
 	Granule   deps.Bytes    // a multiple of what the GPU can map, 2 MiB
@@ -41,6 +42,9 @@ type Options struct {
 	// Tune says how much is tried to find out which candidate of a kernel is fastest; 0 is Auto, or
 	// what the environment variable GOMPSS_TUNE says.
 	Tune Tuning
+	// Sizes says whether kernels get code for the sizes that they are launched with; "" is
+	// SizesAuto, or what the environment variable GOMPSS_SIZES says.
+	Sizes Sizes
 
 	CacheDir   string // of compiled kernels; "": gompss/cuda in the user's cache folder; "off": none
 	CacheLimit deps.Bytes
@@ -66,8 +70,9 @@ func (o *Options) fill() error {
 	case o.TimeLimit < 0 || o.CacheLimit < 0:
 		return fmt.Errorf("cuda: a negative limit: time %v, cache %v", o.TimeLimit, o.CacheLimit)
 	}
-	_, err := o.Tune.mode()
-	return err
+	_, tuning := o.Tune.mode()
+	_, sizes := o.Sizes.made()
+	return errors.Join(tuning, sizes)
 }
 
 // cache returns where compiled kernels are kept, nil for nowhere.
@@ -99,6 +104,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"pin":        off(&o.NoPin),
 		"early":      off(&o.NoEarly),
 		"tune":       func(s string) error { return o.Tune.set(s) },
+		"sizes":      func(s string) error { return o.Sizes.set(s) },
 		"attend": func(s string) error {
 			when, ok := launchThreadModes[s]
 			if !ok {
@@ -157,6 +163,41 @@ func (t Tuning) mode() (tune.Mode, error) {
 		err = fmt.Errorf("cuda: %s=%s: %w", where, string(t), err)
 	}
 	return m, err
+}
+
+// Sizes says whether kernels get code in which the sizes of a launch are constants.
+type Sizes string
+
+// The words of Sizes: for the sizes of the first launches and those that come again, or never.
+const (
+	SizesAuto Sizes = "auto"
+	SizesOff  Sizes = "off"
+)
+
+// sizesVariable is the environment variable that decides where Options.Sizes does not.
+const sizesVariable = "GOMPSS_SIZES"
+
+func (s *Sizes) set(word string) error {
+	if w := Sizes(word); w != SizesAuto && w != SizesOff {
+		return errors.New("want auto or off")
+	}
+	*s = Sizes(word)
+	return nil
+}
+
+// made reports whether there is such code.
+func (s Sizes) made() (bool, error) {
+	where := "sizes"
+	if s == "" {
+		where, s = sizesVariable, Sizes(os.Getenv(sizesVariable))
+	}
+	if s == "" {
+		s = SizesAuto
+	}
+	if err := s.set(string(s)); err != nil {
+		return false, fmt.Errorf("cuda: %s=%s: %w", where, string(s), err)
+	}
+	return s == SizesAuto, nil
 }
 
 func size(to *deps.Bytes) func(string) error {

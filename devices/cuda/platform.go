@@ -28,6 +28,7 @@ type platform struct {
 	pins    pins
 	cache   *driver.Cache
 	tuning  tune.Mode
+	sizes   bool       // kernels get code for the sizes of launches
 	nvtx    *nvtx.Tool // nil when no tool wants ranges
 }
 
@@ -51,6 +52,10 @@ func open(n int, first devices.SpaceID, o Options, timed bool, absent func(devic
 	if err != nil {
 		return nil, err
 	}
+	sizes, err := o.Sizes.made()
+	if err != nil {
+		return nil, err
+	}
 	drv, err := driver.Open()
 	if err != nil {
 		return nil, &devices.MissingError{Err: err}
@@ -67,7 +72,7 @@ func open(n int, first devices.SpaceID, o Options, timed bool, absent func(devic
 	if n < 0 || n > drv.Count {
 		return nil, fmt.Errorf("cuda: %d GPUs wanted: the driver (%s, CUDA %s) sees %d", n, drv.Path, driver.Release(drv.Version), drv.Count)
 	}
-	p := &platform{driver: drv, options: o, timed: timed, first: first, cache: o.cache(), tuning: mode}
+	p := &platform{driver: drv, options: o, timed: timed, first: first, cache: o.cache(), tuning: mode, sizes: sizes}
 	p.pins.start(p)
 	if p.nvtx, err = nvtx.Open(); err != nil {
 		return nil, err

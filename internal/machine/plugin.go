@@ -200,6 +200,17 @@ func Prepare(m *Machine, d devices.Device, k *devices.Kernel) (err error) {
 	return d.Prepare(k)
 }
 
+// PrepareFor is Prepare for a launch with these arguments, if there are some, where the device
+// makes code for sizes.
+func PrepareFor(m *Machine, d devices.Device, k *devices.Kernel, args []devices.Arg) (err error) {
+	s, ok := d.(devices.Sizing)
+	if !ok || len(k.Sizes) == 0 || len(args) == 0 {
+		return Prepare(m, d, k)
+	}
+	defer pluginOf(m, d).recovered("prepare "+k.Name, &err)
+	return s.PrepareFor(k, args)
+}
+
 // FromCache reports whether a device of m that is devices.Caching found the variant of a kernel on
 // disk.
 func FromCache(m *Machine, d devices.Device, k *devices.Kernel) (hit bool) {

@@ -52,18 +52,22 @@ type variants struct {
 }
 
 // VariantsOf asks the devices, once for each kernel.
-func (of *kernelVariants) VariantsOf(k *kernels.Kernel) *variants {
+func (of *kernelVariants) VariantsOf(k *kernels.Kernel) *variants { return of.VariantsFor(k, nil) }
+
+// VariantsFor is VariantsOf because of a launch with these arguments, if there are some: a device
+// may make its code for their sizes.
+func (of *kernelVariants) VariantsFor(k *kernels.Kernel, args []devices.Arg) *variants {
 	rt := of.rt
 	if v, ok := of.variants.Load(k); ok {
 		return v.(*variants)
 	}
 	v := &variants{Reasons: make([]error, len(rt.Topology.Places)), versions: make([]*kernels.Kernel, len(rt.Topology.Places))}
 	for p, d := range rt.Topology.Machine.Devices() {
-		if v.versions[p] = of.versionAt(k, p, d); v.versions[p] != nil {
+		if v.versions[p] = of.versionAt(k, p, d, args); v.versions[p] != nil {
 			v.Places = v.Places.With(sched.PlaceID(p))
 			continue
 		}
-		if err := of.variantAt(k, p, d); err != nil {
+		if err := of.variantAt(k, p, d, args); err != nil {
 			v.Reasons[p] = err
 			continue
 		}
@@ -82,23 +86,23 @@ func (of *kernelVariants) VariantsOf(k *kernels.Kernel) *variants {
 
 // versionAt returns the first other version of k that names the kind of a place and can run there,
 // nil if there is none.
-func (of *kernelVariants) versionAt(k *kernels.Kernel, p int, d devices.Device) *kernels.Kernel {
+func (of *kernelVariants) versionAt(k *kernels.Kernel, p int, d devices.Device, args []devices.Arg) *kernels.Kernel {
 	for _, v := range k.Versions {
-		if of.variantAt(v, p, d) == nil {
+		if of.variantAt(v, p, d, args) == nil {
 			return v
 		}
 	}
 	return nil
 }
 
-func (of *kernelVariants) variantAt(k *kernels.Kernel, p int, d devices.Device) error {
+func (of *kernelVariants) variantAt(k *kernels.Kernel, p int, d devices.Device, args []devices.Arg) error {
 	rt := of.rt
 	place := rt.Topology.Places[p]
 	if !k.Named(place.Kind) {
 		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.IR.Target.Kinds, ", "))
 	}
 	began := rt.Observers.Now()
-	err := machine.Prepare(rt.Topology.Machine, d, &k.Device)
+	err := machine.PrepareFor(rt.Topology.Machine, d, &k.Device, args)
 	if rt.Observers.Watched() && (sched.PlaceID(p) != rt.Topology.Host || err != nil) { // the Go function exists already; vector code reports itself
 		rt.Observers.observeCompile(k, d, began, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/specialise"
 	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -24,17 +25,43 @@ func (k *Kernel) lower() {
 	k.Device.Program = lowered.Program
 	k.unchecked()
 	if codegen.OrderShows(k.IR) == "" {
-		k.Device.Candidates = sync.OnceValue(k.candidates)
+		k.Device.Candidates = sync.OnceValue(func() []devices.Candidate { return k.candidatesOf(k.IR, k.Contract.Unchecked(k.IR)) })
 	}
+	if sizes := specialise.Sizes(k.IR); len(sizes) > 0 {
+		k.Device.Sizes, k.Device.Sized = sizes, k.sized
+	}
+}
+
+// sized makes the accelerator variants for launches with these sizes.
+func (k *Kernel) sized(values map[int]uint64) (*devices.Kernel, error) {
+	own := specialise.WithSizes(k.IR, values)
+	lowered, err := codegen.Lower(own, codegen.LowerOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := &devices.Kernel{Name: k.Name, Pos: k.Pos, Program: lowered.Program}
+	free := k.Contract.Unchecked(k.IR)
+	if free != nil {
+		free = specialise.WithSizes(free, values)
+		if lowered, err = codegen.Lower(free, codegen.LowerOptions{}); err != nil {
+			return nil, err
+		}
+		out.Unchecked, out.Proves = lowered.Program, k.proves
+	}
+	if codegen.OrderShows(own) == "" {
+		out.Candidates = sync.OnceValue(func() []devices.Candidate { return k.candidatesOf(own, free) })
+	}
+	return out, nil
 }
 
 // mostCandidates is how many ways to lower a kernel are tried, the compiler's first choice
 // included.
 const mostCandidates = 4
 
-// candidates lowers k in other ways that leave the same bits.
-func (k *Kernel) candidates() (out []devices.Candidate) {
-	list, err := codegen.Variants(k.IR, k.Contract.Unchecked(k.IR), codegen.LowerOptions{}, mostCandidates)
+// candidatesOf lowers a form of k, and the one without the checks that the host makes, in other
+// ways that leave the same bits.
+func (k *Kernel) candidatesOf(form, unchecked *ir.Kernel) (out []devices.Candidate) {
+	list, err := codegen.Variants(form, unchecked, codegen.LowerOptions{}, mostCandidates)
 	if err != nil {
 		panic(fmt.Sprintf("gompss: bug: kernel %s: other candidates: %v", k.Name, err))
 	}

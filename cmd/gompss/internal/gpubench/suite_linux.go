@@ -17,6 +17,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/specialise"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda"
 )
@@ -253,6 +254,12 @@ func suiteKernelOf(k *ir.Kernel) (*devices.Kernel, []string, error) {
 	unchecked := contract.Unchecked(k)
 	if codegen.OrderShows(k) == "" {
 		out.Candidates = sync.OnceValue(func() []devices.Candidate { return candidatesOf(k, unchecked) })
+	}
+	if out.Sizes = specialise.Sizes(k); len(out.Sizes) > 0 {
+		out.Sized = func(values map[int]uint64) (*devices.Kernel, error) {
+			sized, _, err := suiteKernelOf(specialise.WithSizes(k, values))
+			return sized, err
+		}
 	}
 	if unchecked == nil {
 		return out, lowered.Strategies, nil
