@@ -15,37 +15,38 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Task names a submitted task. It stays valid when the task has finished, and may be copied; the
-// zero Task has finished.
+// A Task is a handle of a submitted task. It may be copied, and stays valid after the task has
+// finished. The zero Task is a finished task.
 type Task struct{ h engine.Task }
 
-// handle makes what a submission of the engine returns that of this package.
+// handle wraps the result of a submission of the engine.
 func handle(t engine.Task, err error) (Task, error) { return Task{t}, err }
 
-// ID returns the place of the task in the order of submission, from 1.
+// ID returns the number of the task in the order of submission, starting at 1.
 func (t Task) ID() deps.TaskID { return t.h.ID }
 
-// Done returns a channel that is closed when the task has finished: it ran, failed or was skipped.
+// Done returns a channel that is closed when the task has finished: after it ran, failed or was
+// skipped.
 //
-// In a virtual time the caller waits for the channel at once: time advances until the task has
-// finished.
+// Under virtual time, the call itself waits: time advances until the task has finished.
 func (t Task) Done() <-chan struct{} {
-	if t.h.RT != nil && t.h.RT.Virtual != nil && !t.h.IsOver() && !smp.InBody() {
-		t.h.RT.Virtual.Watch(t.h.IsOver)
+	if t.h.RT != nil && t.h.RT.Virtual != nil && !t.h.Finished() && !smp.InBody() {
+		t.h.RT.Virtual.Watch(t.h.Finished)
 	}
 	return t.h.Done()
 }
 
-// Err returns the error of a task that has finished: nil, or an *Error. It is nil before.
+// Err returns the error of a finished task: nil or an *Error. Before the task has finished it
+// returns nil.
 func (t Task) Err() error { return t.h.Err() }
 
-// Wait waits until the task is done or ctx ends, and returns the task's error, or that of ctx. It
-// does not make data valid on the host: see Runtime.WaitOn.
+// Wait waits until the task has finished or ctx is done, and returns the error of the task, or the
+// cause of ctx. It does not make data valid on the host: see Runtime.WaitOn.
 //
-// With the context of a Scope, or one derived from it, the worker runs other tasks meanwhile. With
-// any other context the body of a task would keep its worker: Wait is ErrInsideTask there unless
-// the task is done. So it is where the task would wait for itself: for its own task, or one that
-// contains it.
+// In the body of a task, use the context of its Scope or one derived from it: the worker then runs
+// other tasks meanwhile. With any other context the body would keep its worker, so Wait returns
+// ErrInsideTask unless the task has finished. It also returns ErrInsideTask if the body would wait
+// for its own task, or for one that contains it.
 func (t Task) Wait(ctx context.Context) error {
 	if err := checkContext("Task.Wait", ctx); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (t Task) Wait(ctx context.Context) error {
 	return t.waitContext("Task.Wait", ctx)
 }
 
-// waitContext is Wait for a call of the program, which its errors name.
+// waitContext is Wait for a function of the API, whose name appears in errors.
 func (t Task) waitContext(call string, ctx context.Context) error {
 	over := false
 	wait := func() {
@@ -76,7 +77,7 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 		if err := refusesWait(s, call, t); err != nil {
 			return err
 		}
-		s.Block(func() bool { return t.h.IsOver() || ctx.Err() != nil }, wait)
+		s.Block(func() bool { return t.h.Finished() || ctx.Err() != nil }, wait)
 	case smp.InBody():
 		return misuse(call, engine.ErrInBody)
 	default:
@@ -89,17 +90,16 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 	return t.h.Err()
 }
 
-// Wait waits until all tasks have finished and all data are valid on the host, and returns a
-// *FailedError for the tasks that failed since the last Wait; what they and the tasks that were
-// skipped should have written is undefined.
+// Wait waits until all tasks have finished and all data are valid on the host. It returns a
+// *FailedError for the tasks that failed since the last Wait. The data that these tasks, and the
+// tasks skipped because of them, should have written are undefined.
 //
 // The program may then read and write its data, until it submits a task that uses them: devices
-// give up their copies. With ReadOnly it may only read, and devices keep what they have.
+// discard their copies. With ReadOnly it may only read, and devices keep their copies.
 //
-// Errors: also that of ctx, and then the tasks continue.
+// Errors: also the cause of ctx, while the tasks continue.
 //
-// With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not
-// call it.
+// Wait also waits for tasks that other goroutines submit meanwhile. A task body must not call it.
 func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Wait")
@@ -114,7 +114,7 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	return waitAll(&rt.core, ctx, o)
 }
 
-// waitAll is Runtime.Wait for a caller that may wait.
+// waitAll is Runtime.Wait for a caller that is allowed to wait.
 func waitAll(rt *engine.Runtime, ctx context.Context, o WaitOption) error {
 	if rt.Observers.Watched() {
 		defer observePhase(rt, probe.PhaseWait, rt.Observers.Now(), rt.Buffers.Sum())
@@ -135,7 +135,7 @@ func waitHere(rt *engine.Runtime, o WaitOption) error {
 		if err := rt.Window.Wait(0, o.ctx); err != nil {
 			return withStatus(rt, err, 0)
 		}
-		rt.Virtual.EndJobs() // which may need the lock
+		rt.Virtual.EndJobs() // jobs may need the lock
 		rt.Root.Submitting.Lock()
 		if rt.Window.Live() != 0 || len(rt.Root.Reductions) > 0 {
 			rt.Root.Submitting.Unlock()
@@ -157,21 +157,21 @@ func waitHere(rt *engine.Runtime, o WaitOption) error {
 
 // A WaitOption is an option of a wait.
 type WaitOption struct {
-	ctx  context.Context // nil where it never ends
+	ctx  context.Context // nil if it never ends
 	keep bool
 	read bool
 }
 
-// KeepOnDevice leaves data where they are: on the devices that wrote them. The program must not
-// touch them.
+// KeepOnDevice leaves data valid only on the devices that wrote them. The program must not access
+// them.
 func KeepOnDevice() WaitOption { return WaitOption{keep: true} }
 
-// ReadOnly declares that the program only reads its data after the wait: devices keep their copies,
-// and a task that reads the same data there needs no copy.
+// ReadOnly declares that the program only reads its data after the wait. Devices keep their copies,
+// so a task that reads the data there needs no transfer.
 func ReadOnly() WaitOption { return WaitOption{read: true} }
 
-// waitOptions joins the options of a call. A context that never ends is nil in the result. Error:
-// the nil context.
+// waitOptions combines the options of a call. A context that never ends becomes nil. It returns an
+// error for a nil context.
 func waitOptions(call string, ctx context.Context, options []WaitOption) (all WaitOption, err error) {
 	if err := checkContext(call, ctx); err != nil {
 		return all, err
@@ -186,8 +186,9 @@ func waitOptions(call string, ctx context.Context, options []WaitOption) (all Wa
 	return all, nil
 }
 
-// flushData makes all data valid on the host, and nowhere else if the program does not only read
-// them. Requires: submitting held and no task in flight.
+// flushData makes all data valid on the host. If the program may write them, the copies of devices
+// become invalid.
+// Requires: submitting held, and no task in flight.
 func flushData(rt *engine.Runtime, read bool) error {
 	if !rt.Topology.Accelerators {
 		return nil
@@ -195,14 +196,14 @@ func flushData(rt *engine.Runtime, read bool) error {
 	var all []deps.Access
 	for _, b := range rt.Buffers.List() {
 		if b.Copied || b.Use.Load() == memory.Released && b.Host.At() == nil {
-			continue // its data are undefined
+			continue // the data are undefined
 		}
 		all = append(all, deps.Access{Region: b.Whole(), Mode: deps.In})
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	// In the order in which the program used them: addresses differ from run to run.
+	// In the order of first use: addresses differ from run to run.
 	slices.SortFunc(all, func(a, b deps.Access) int { return cmp.Compare(a.Region.Buffer, b.Region.Buffer) })
 	done := make(chan error, 1)
 	bring := rt.Topology.Machine.Claim
@@ -226,8 +227,8 @@ func submitWait(s *engine.Scope, accesses []Option) (Task, error) {
 	return submitGo(s, r, accesses)
 }
 
-// stopTasks fails the tasks that wait for a device; those that are not ready yet fail when they
-// would be.
+// stopTasks makes the ready tasks that wait for a device fail. Tasks that are not ready yet fail
+// when they become ready.
 func stopTasks(rt *engine.Runtime) {
 	rt.Window.Wake()
 	cause := context.Cause(rt.Ctx)
@@ -237,7 +238,7 @@ func stopTasks(rt *engine.Runtime) {
 	rt.Ready.Unlock()
 	for _, it := range items {
 		r := it.Owner.(*engine.Record)
-		if r.Life.State().Wants() { // its body has begun, and must end
+		if r.Life.State().Wants() { // its body has started and must finish
 			rt.Ready.Mu.Lock()
 			rt.Ready.Sched.Push(it)
 			if it.Priority < 0 {
@@ -245,7 +246,7 @@ func stopTasks(rt *engine.Runtime) {
 			}
 			rt.Ready.Unlock()
 			if rt.Pool.Workers != nil {
-				rt.Pool.Workers.Wake(1) // the worker that was woken for it may have found nothing
+				rt.Pool.Workers.Wake(1) // the worker that was woken for the task may have found nothing
 			}
 			continue
 		}
@@ -254,22 +255,22 @@ func stopTasks(rt *engine.Runtime) {
 	}
 }
 
-// awaitTurn waits until t has finished, or ctx is done, where there is a virtual time.
+// awaitTurn waits under virtual time until t has finished or ctx is done.
 func (t Task) awaitTurn(ctx context.Context) {
 	if t.h.Record != nil && t.h.RT.Virtual != nil {
-		t.h.RT.Virtual.Await(t.h.IsOver, ctx)
+		t.h.RT.Virtual.Await(t.h.Finished, ctx)
 	}
 }
 
-// What follows is WaitOn: the wait for the tasks that use some memory.
+// The following functions implement WaitOn, which waits for the tasks that use some memory.
 
 // WaitOn waits until the tasks submitted so far that the accesses depend on have finished, and the
-// data of the accesses are valid on the host: what In names may then be read, and what InOut names
-// be written, until another task is submitted that uses it.
+// data of the accesses are valid on the host. The program may then read the memory of In and write
+// that of InOut, until it submits another task that uses it.
 //
-// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits
-// for failed; ErrInsideTask in the body of a task, which has Scope.WaitOn; ErrUnused for memory of
-// which no task has used an element, which would be a wait for nothing.
+// Errors: the cause of ctx, and then the program must not touch the data; an *Error if a task that
+// it waits for failed; ErrInsideTask in the body of a task, which has Scope.WaitOn; ErrUnused for
+// memory that no task has used, because such a wait is probably a mistake.
 func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	const call = "Runtime.WaitOn"
 	if !rt.usable() {
@@ -289,8 +290,8 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	return waitOn(&rt.core.Root, call, ctx, accesses)
 }
 
-// WaitOn is Runtime.WaitOn for the children of a task and what it accesses. Errors: also those of
-// Scope.Wait.
+// WaitOn is Runtime.WaitOn for the children of a task and the memory that it accesses. It also
+// returns the errors of Scope.Wait.
 func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
 	if !s.usable() {
 		return misuse("Scope.WaitOn", s.unusable())
@@ -323,7 +324,7 @@ func waitOn(s *engine.Scope, call string, ctx context.Context, accesses []Option
 }
 
 // awaitUntil waits until t has finished or ctx, which may be nil, is done, and reports whether t
-// has finished. The worker of a body is lent meanwhile.
+// has finished. A body releases its worker meanwhile.
 func awaitUntil(s *engine.Scope, t Task, ctx context.Context) (over bool) {
 	var ended <-chan struct{}
 	if ctx != nil {
@@ -336,11 +337,11 @@ func awaitUntil(s *engine.Scope, t Task, ctx context.Context) (over bool) {
 		case <-ended:
 		}
 	}
-	if s.Program() || t.h.IsOver() {
+	if s.Program() || t.h.Finished() {
 		t.awaitTurn(ctx)
 		wait()
 	} else {
-		s.Block(func() bool { return t.h.IsOver() || ctx != nil && ctx.Err() != nil }, wait)
+		s.Block(func() bool { return t.h.Finished() || ctx != nil && ctx.Err() != nil }, wait)
 	}
 	return over
 }
@@ -367,14 +368,14 @@ func checkWaitOptions(accesses []Option) error {
 }
 
 // ErrUnused is the error of WaitOn for memory that no task has used, or that the runtime has
-// forgotten: by Unregister, Free, or with the task in whose Scope it was used first.
+// forgotten: after Unregister or Free, or after the task in whose Scope it was first used.
 var ErrUnused = errors.New("no task has used this memory")
 
-// An unusedError is ErrUnused with the access that it is about.
+// An unusedError is ErrUnused with the access that it concerns.
 type unusedError struct {
-	number int // of the access, from 1
+	number int // the number of the access, from 1
 	mode   deps.Mode
-	text   string // the memory
+	text   string // describes the memory
 	known  bool   // other elements of its buffer were used, or it was registered
 	inside bool   // the wait is in the body of a task
 }
@@ -392,8 +393,8 @@ func (e *unusedError) Error() string {
 
 func (e *unusedError) Unwrap() error { return ErrUnused }
 
-// submitWaitOn submits an empty task that waits for its accesses, each of memory that tasks have
-// used.
+// submitWaitOn submits an empty task that waits for its accesses. Tasks must have used the memory
+// of each of them.
 func submitWaitOn(s *engine.Scope, accesses []Option) (Task, error) {
 	r, err := s.Begin(nil, engine.WaitBody)
 	if err != nil {
@@ -409,17 +410,18 @@ func submitWaitOn(s *engine.Scope, accesses []Option) (Task, error) {
 	return submitGo(s, r, accesses)
 }
 
-// usedBefore returns an error when no task of s has accessed an element of o, access number n of a
-// wait, nor declares it for s. Requires: submitting held.
+// usedBefore returns an error if no task of s has accessed an element of o, the n-th access of a
+// wait, and the task of s does not declare it.
+// Requires: submitting held.
 func usedBefore(s *engine.Scope, n int, o *Option) error {
 	m := o.memory()
 	if m.Len == 0 || o.box() != nil && o.box().empty() {
-		return nil // no elements, which everybody is done with
+		return nil // an empty region
 	}
 	b, first, err := s.RT.Buffers.Find(m)
 	switch {
 	case err != nil:
-		return nil // submitGo says what is wrong
+		return nil // submitGo reports the error
 	case b == nil:
 		return &unusedError{n, o.mode(), m.String(), false, !s.Program()}
 	}

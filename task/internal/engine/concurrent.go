@@ -10,12 +10,12 @@ import (
 	"github.com/gompss/gompss/task/internal/life"
 )
 
-// This file is what keeps a task back whose predecessors have finished: commutative accesses, which
-// are had by one task at a time, and concurrent ones, whose tasks must all be in one address space
-// at a time.
+// This file implements the relations that delay a task whose predecessors have finished:
+// commutative accesses, which exclude each other, and concurrent accesses, whose tasks must all be
+// in one address space at a time.
 
-// admit reports whether s may go to the scheduler now. If not, it comes back by itself: through
-// releaseExclusion of another task.
+// admit reports whether s may go to the scheduler now. If not, releaseExclusion of another task
+// will make it ready.
 func (hq *readyQueues) admit(s *Record) bool {
 	if !s.Traits.Is(life.Relaxed) {
 		return true
@@ -28,7 +28,7 @@ func (hq *readyQueues) admit(s *Record) bool {
 	return hq.admitConcurrent(s)
 }
 
-// admitConcurrent is the part of admit that concurrent accesses need.
+// admitConcurrent is the part of admit for concurrent accesses.
 func (hq *readyQueues) admitConcurrent(s *Record) bool {
 	spin.Perturb()
 	if s.Kind == WaitBody || !HasConcurrent(s) {
@@ -55,15 +55,16 @@ func HasConcurrent(s *Record) bool {
 	return slices.ContainsFunc(s.Accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent })
 }
 
-// inherits reports whether r has a concurrent access that its parent has too. What a task shares
-// because its parent does does not count: the parent serves it, on the host, and must not wait for
+// inherits reports whether the parent of r also has a concurrent access to the region of a. Such an
+// access does not count: the parent accesses the elements on the host for it, and must not wait for
 // tasks that wait for the parent.
 func (r *Record) inherits(a *deps.Access) bool {
 	return r.Traits.Is(life.HostOnly) && r.Scope.Shares(a)
 }
 
-// joinGroup restricts s to the address space where its companions are, or to the one that is best
-// for it when there are none. It reports false when it must wait for them. Requires: mu held.
+// joinGroup restricts s to the address space of its concurrent group, or to the best one if the
+// group is empty. It returns false if s must wait for the group.
+// Requires: mu held.
 func (hq *readyQueues) joinGroup(s *Record) bool {
 	allowed := s.Item.Allowed
 	if s.Traits.Is(life.Simple) {
@@ -104,7 +105,7 @@ func (hq *readyQueues) joinGroup(s *Record) bool {
 	return true
 }
 
-// releaseExclusion gives back what kept others from running, and makes those ready that may run
+// releaseExclusion ends the exclusion of other tasks by r, and makes the tasks ready that may run
 // now.
 func (rt *Runtime) releaseExclusion(r *Record, ended, ready *RecordList) {
 	spin.Perturb()
@@ -124,7 +125,7 @@ func (rt *Runtime) releaseExclusion(r *Record, ended, ready *RecordList) {
 	}
 }
 
-// leaveConcurrent takes r out of its concurrent groups and returns the waiting tasks that may run
+// leaveConcurrent removes r from its concurrent groups and returns the waiting tasks that may run
 // now.
 func (hq *readyQueues) leaveConcurrent(r *Record) (free []*Record) {
 	hq.Mu.Lock()
@@ -147,23 +148,24 @@ func (hq *readyQueues) leaveConcurrent(r *Record) (free []*Record) {
 	return free
 }
 
-// concurrentGroups holds the concurrent accesses of ready and running tasks: all that overlap are
-// in one address space, since their updates would otherwise go to different replicas. On the host a
-// kernel with atomics runs alone: neither its Go function nor its vector code has atomics. A kernel
-// without atomics runs beside others, as on a device: its iterations are ordered by its author, or
-// touch different elements. It is guarded by readyQueues.Mu.
+// concurrentGroups contains the concurrent accesses of ready and running tasks. All that overlap
+// are in one address space, because their updates would otherwise go to different replicas. On the
+// host a kernel with atomics runs alone, because neither its Go function nor its vector code uses
+// atomic operations. A kernel without atomics runs concurrently with others, as on a device: its
+// author ensures that its iterations are ordered or access different elements.
 //
-// Tasks that wait for the same first region stand in one queue, of which only the head can be next.
-// No task overtakes the one that has waited longest if the two overlap.
+// Tasks that wait for the same first region form one queue, of which only the head can be next. No
+// task overtakes the longest-waiting task if the two overlap.
+// Guarded by readyQueues.Mu.
 type concurrentGroups struct {
-	Held     []*Record // record.heldIndex is the index
-	kernels  int       // among held
-	indexed  bool      // spots are those of held; not before there is a kernel
+	Held     []*Record // Record.heldIndex is the index
+	kernels  int       // the number of kernels in Held
+	indexed  bool      // the regions of Held are indexed; not before it contains a kernel
 	regions  deps.Shelf[sharedRegion]
-	waiting  int // tasks
+	waiting  int // the number of waiting tasks
 	queues   []*waitQueue
 	byFirst  map[deps.Region]*waitQueue
-	oldest   *waitQueue // whose head has waited longest; nil where that is not known
+	oldest   *waitQueue // the queue whose head has waited longest; nil if unknown
 	arrivals uint64
 }
 
@@ -171,15 +173,15 @@ type concurrentGroups struct {
 type sharedRegion struct {
 	at    devices.SpaceID
 	n     int // tasks
-	alone int // among them, those that must be alone on the host
+	alone int // those of them that must be alone on the host
 }
 
-// A waitQueue holds the tasks that wait for one first region, in order of arrival.
+// A waitQueue holds the tasks that wait for the same first region, in order of arrival.
 type waitQueue struct {
 	region  deps.Region
 	records []*Record
 	next    int      // the head is records[next]
-	since   []uint64 // when they came
+	since   []uint64 // the arrival numbers
 }
 
 // shareElement reports whether concurrent accesses of two tasks share an element.
@@ -192,13 +194,13 @@ func shareElement(a, b *Record) bool {
 	return false
 }
 
-// Alone reports whether r, on the host, must not run beside tasks with concurrent accesses to the
-// same elements.
+// Alone reports whether r, on the host, must not run concurrently with tasks that have concurrent
+// accesses to the same elements.
 func (r *Record) Alone() bool {
 	return r.Kind == KernelBody && r.RT.Topology.Host >= 0 && r.running(r.RT.Topology.Host).Atomics
 }
 
-// buildIndex fills regions from held.
+// buildIndex fills the index of regions from Held.
 func (w *concurrentGroups) buildIndex() {
 	if w.indexed {
 		return
@@ -209,7 +211,7 @@ func (w *concurrentGroups) buildIndex() {
 	}
 }
 
-// addRegions counts the regions of s in.
+// addRegions adds the regions of s to the index.
 func (w *concurrentGroups) addRegions(s *Record) {
 	alone := s.Alone()
 	for _, r := range s.sharedRegions {

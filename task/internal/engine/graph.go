@@ -10,12 +10,12 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
-// A graph is the tasks in flight, their dependences, and the data that became undefined by
+// A graph contains the tasks in flight, their dependences, and the data that became undefined by
 // failures.
 //
-// A task that failed or was skipped leaves taints: its successors do not run, whether they were
-// submitted before it had finished, and have an edge, or after, and meet the taint. Wait reports
-// the failure and removes the taints.
+// A task that failed or was skipped poisons the memory that it accesses: its successors are
+// skipped. A successor that was submitted before the failure has an edge; one that is submitted
+// later finds the poisoned access. Wait reports the failure and removes the poison.
 type graph struct {
 	Domain   *deps.Domain                                // nil before the first task
 	Poisoned map[deps.BufferID]map[poisonedAccess]*Error // guarded by Scope.Submitting
@@ -26,11 +26,10 @@ type poisonedAccess struct {
 	region deps.Region
 	mode   deps.Mode
 	op     deps.ReductionID
-	Group  *Group // whose wait reports it
+	Group  *Group // the group whose wait reports it
 }
 
-// orders reports whether a task that accesses common elements as a comes after, or before, the one
-// that t is of.
+// orders reports whether the accesses t and a order their tasks, if they have common elements.
 func (t *poisonedAccess) orders(a *deps.Access) bool {
 	if t.mode != a.Mode {
 		return true
@@ -38,8 +37,8 @@ func (t *poisonedAccess) orders(a *deps.Access) bool {
 	return t.mode == deps.Out || t.mode == deps.InOut || t.op != a.Op
 }
 
-// poisonOf returns the error of a task whose accesses conflict with some of accesses, nil if there
-// is none: of the first of these, that of the earliest task.
+// poisonOf returns the error of a failed task whose accesses conflict with accesses, nil if there
+// is none. Of several accesses it takes the first, and of several tasks the earliest.
 func (g *graph) poisonOf(accesses []deps.Access) *Error {
 	if len(g.Poisoned) == 0 {
 		return nil
@@ -58,7 +57,8 @@ func (g *graph) poisonOf(accesses []deps.Access) *Error {
 	return nil
 }
 
-// nodeAccess returns access i of the node of r, which does not keep the operators of reductions.
+// nodeAccess returns access i of the node of r with its reduction operator, which the node does not
+// store.
 func (r *Record) nodeAccess(i int) deps.Access {
 	a := r.Node.Access(i)
 	if i < len(r.Accesses) {
@@ -75,8 +75,8 @@ func accessOf(n *deps.Node, i int) deps.Access {
 	return n.Access(i)
 }
 
-// eachPoisonedAccess calls f for the accesses of a node of s, of a task in group member, in the
-// buffers that those of the node are parts of by now.
+// eachPoisonedAccess calls f for each access of node n of s, of a task in group member, as an
+// access to the buffer into which its buffer has been merged by now.
 func eachPoisonedAccess(s *Scope, n *deps.Node, member *Group, f func(poisonedAccess)) {
 	for i := range n.Accesses() {
 		a := accessOf(n, i)
@@ -87,8 +87,9 @@ func eachPoisonedAccess(s *Scope, n *deps.Node, member *Group, f func(poisonedAc
 	}
 }
 
-// remembers reports whether accesses of the task that failed with cause are among the failed ones
-// of the buffers of r: until a wait of the program, or of its group, has reported it.
+// remembers reports whether the poisoned accesses to the buffers of r include some of the task that
+// failed with cause. They do until a wait of the program, or of the group, has reported the
+// failure.
 func (g *graph) remembers(r *Record, cause *Error) (found bool) {
 	eachPoisonedAccess(r.Scope, &r.Node, r.member, func(t poisonedAccess) {
 		for _, e := range g.Poisoned[t.region.Buffer] {
@@ -98,7 +99,7 @@ func (g *graph) remembers(r *Record, cause *Error) (found bool) {
 	return found
 }
 
-// poisonMet is poisonOf for a node of s that was submitted before.
+// poisonMet is poisonOf for a submitted node of s.
 func poisonMet(s *Scope, n *deps.Node) *Error {
 	var accesses []deps.Access
 	eachPoisonedAccess(s, n, nil, func(t poisonedAccess) {
@@ -121,8 +122,9 @@ func (g *graph) addPoison(t poisonedAccess, e *Error) {
 	}
 }
 
-// graphAdd finds the predecessors of r and reports whether it has none. start is as in settle.
-// Requires: the submitting of its home held.
+// graphAdd computes the predecessors of r and reports whether it has none. start is as in
+// commitEdges.
+// Requires: r.Scope.Submitting held.
 func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 	g := rt.graphFor(r)
 	if r.isStep() {
@@ -141,25 +143,25 @@ func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 		if linked {
 			r.enterLinks()
 		}
-		return rt.settle(r, g.Domain, edges)
+		return rt.commitEdges(r, g.Domain, edges)
 	}
-	id, scope := r.TaskID(), r.Scope // unless it is ready, r may be over and gone from here on
+	id, scope := r.TaskID(), r.Scope // unless r is ready, it may finish and be recycled from here on
 	scope.unreported, scope.pendingAccesses = len(accesses) > 0, accesses
 	edges := g.Domain.Enter(&r.Node, accesses)
 	if linked {
 		r.enterLinks()
 	}
-	ready, start = rt.settle(r, g.Domain, edges)
+	ready, start = rt.commitEdges(r, g.Domain, edges)
 	if scope.unreported {
 		rt.Observers.observeAccesses(scope, id, nil)
 	}
 	return ready, start
 }
 
-// settle ends the submission of r, which has entered domain d with edges, and reports whether r is
-// ready. start says that the caller starts it behind its predecessors, when it holds no lock: r is
-// in flight until then, and may be gone where both are false.
-func (rt *Runtime) settle(r *Record, d *deps.Domain, edges int32) (ready, start bool) {
+// commitEdges ends the submission of r, which has entered domain d with edges, and reports whether
+// r is ready. If start is true, the caller launches r eagerly when it holds no lock; r stays in
+// flight until then. If both are false, r may already have finished.
+func (rt *Runtime) commitEdges(r *Record, d *deps.Domain, edges int32) (ready, start bool) {
 	if rt.EagerQueues != nil {
 		if stream := d.Behind(&r.Node); stream != 0 {
 			start = rt.ClaimEagerly(r, sched.PlaceID(stream-1))
@@ -168,8 +170,8 @@ func (rt *Runtime) settle(r *Record, d *deps.Domain, edges int32) (ready, start 
 	return d.Settle(&r.Node, edges), start
 }
 
-// graphEnter is the part of graphAdd, for an unobserved task, that needs the lock: its edges are
-// still to be added.
+// graphEnter is the part of graphAdd for an unobserved task that needs the lock. The caller adds
+// the edges afterwards.
 func (rt *Runtime) graphEnter(r *Record) (edges int32) {
 	g := rt.graphFor(r)
 	if e := g.poisonOf(r.Accesses); e != nil {
@@ -178,7 +180,7 @@ func (rt *Runtime) graphEnter(r *Record) (edges int32) {
 	return g.Domain.Enter(&r.Node, r.Accesses)
 }
 
-// graphFor prepares the node of r for the graph that it belongs to.
+// graphFor prepares the node of r and returns the graph that r belongs to.
 func (rt *Runtime) graphFor(r *Record) *graph {
 	g := &r.Scope.Graph
 	if g.Domain == nil {
@@ -189,7 +191,7 @@ func (rt *Runtime) graphFor(r *Record) *graph {
 	return g
 }
 
-// graphNode returns the node of r, which knows whose it is.
+// graphNode returns the node of r with its owner set.
 func (r *Record) graphNode() *deps.Node {
 	if r.Node.Owner == nil {
 		r.Node.Owner = r
@@ -197,8 +199,8 @@ func (r *Record) graphNode() *deps.Node {
 	return &r.Node
 }
 
-// GetDomain returns an empty domain for s. Those of nested tasks are used again and again, with
-// their memory.
+// GetDomain returns an empty domain for s. The domains of nested tasks are recycled with their
+// memory.
 func (rt *Runtime) GetDomain(s *Scope) *deps.Domain {
 	d, _ := rt.domains.Get().(*deps.Domain)
 	if d == nil {
@@ -211,7 +213,7 @@ func (rt *Runtime) GetDomain(s *Scope) *deps.Domain {
 	return d
 }
 
-// putDomain gives back the domain of a scope that has finished.
+// putDomain recycles the domain of a finished scope.
 func (p *recordPools) putDomain(g *graph) {
 	if g.Domain != nil {
 		g.Domain.Reset()
@@ -220,8 +222,8 @@ func (p *recordPools) putDomain(g *graph) {
 	}
 }
 
-// graphRelease tells the successors of r that it has finished: those that wait for nothing more go
-// to over when they are not to run, else to ready.
+// graphRelease removes the edges from r, which has finished, to its successors. Successors without
+// further predecessors are appended to ended if they will not run, otherwise to ready.
 func (rt *Runtime) graphRelease(r *Record, ended, ready *RecordList) {
 	spin.Perturb()
 	var next successors
@@ -246,40 +248,41 @@ func (rt *Runtime) graphRelease(r *Record, ended, ready *RecordList) {
 			}
 		})
 	}
-	if next.free.head != nil || next.led != nil || next.links != nil {
+	if next.free.head != nil || next.eager != nil || next.links != nil {
 		rt.releaseAll(&next, r, ended, ready)
 	}
 }
 
-// A successors is what has no predecessors any more because of a task that has finished.
+// successors collects the tasks and links that have no predecessors left after the end of a task.
 type successors struct {
 	free  RecordList
-	led   *Record // those that follow their predecessors on an accelerator
+	eager *Record // eager tasks
 	links *linkWork
 }
 
-// add adds the task of n: into led if it follows, else into free. One that follows may be on the
-// list of the goroutine that starts it, and must be put on no other.
+// add adds the task of n: to eager if it was launched before its predecessors had finished,
+// otherwise to free. An eager task may be in a list of the goroutine that starts it, and must be in
+// no other list.
 func (w *successors) add(n *deps.Node) {
 	s, ok := n.Owner.(*Record)
 	switch {
 	case !ok:
 		w.addLink(n)
 	case s.RT.EagerQueues != nil && !s.Life.Release():
-		s.releasedNext, w.led = w.led, s
+		s.releasedNext, w.eager = w.eager, s
 	default:
 		w.free.Push(s)
 	}
 }
 
-// releaseAll makes ready, or starts, what has no predecessors any more. by is the last of them.
+// releaseAll makes the collected tasks ready, or finishes them. by is their last predecessor.
 func (rt *Runtime) releaseAll(w *successors, by *Record, ended, ready *RecordList) {
 	if w.links != nil {
 		w.advance()
 	}
-	for w.led != nil {
-		s := w.led
-		w.led, s.releasedNext = s.releasedNext, nil
+	for w.eager != nil {
+		s := w.eager
+		w.eager, s.releasedNext = s.releasedNext, nil
 		rt.predecessorsDone(s, by)
 	}
 	for s := w.free.pop(); s != nil; s = w.free.pop() {
@@ -292,12 +295,12 @@ func (rt *Runtime) releaseAll(w *successors, by *Record, ended, ready *RecordLis
 	}
 }
 
-// fail is graphRelease for a task that failed or was skipped. A wait leaves nothing undefined, but
-// other goroutines may have submitted tasks that come after the wait alone: the failure that it has
-// met reaches them through it.
+// fail is graphRelease for a task that failed or was skipped. A wait leaves no data undefined, but
+// other goroutines may have submitted tasks that depend on the wait only; they receive the failure
+// from it.
 func (g *graph) fail(r *Record, w *successors) {
 	spin.Perturb()
-	// One step for submitting goroutines: they find the edge, or the poison.
+	// One critical section for submitting goroutines: they find either the edge or the poison.
 	r.Scope.Submitting.Lock()
 	defer r.Scope.Submitting.Unlock()
 	cause := r.err
@@ -313,14 +316,16 @@ func (g *graph) fail(r *Record, w *successors) {
 	w.fail(r.Scope, &r.Node, r.member, cause, false)
 }
 
-// taint remembers the accesses of a node of s that failed with cause. Requires: submitting held.
+// recordPoison records the accesses of node n of s, which failed with cause.
+// Requires: submitting held.
 func recordPoison(s *Scope, n *deps.Node, member *Group, cause *Error) {
 	eachPoisonedAccess(s, n, member, func(t poisonedAccess) { s.Graph.addPoison(t, cause) })
 }
 
-// fail completes a node of s, of a task in group member, whose successors do not run because of
-// cause. For a wait whose failure is remembered the accesses of the tasks that failed say which
-// successors they reach. Requires: submitting held.
+// fail completes node n of s, of a task in group member, whose successors are skipped because of
+// cause. If remembered is true, n is a wait, and the poisoned accesses determine which successors
+// are skipped.
+// Requires: submitting held.
 func (w *successors) fail(s *Scope, n *deps.Node, member *Group, cause *Error, remembered bool) {
 	s.Graph.Domain.Complete(n, func(next *deps.Node, last bool) {
 		r, _ := next.Owner.(*Record)
@@ -341,7 +346,7 @@ func (w *successors) fail(s *Scope, n *deps.Node, member *Group, cause *Error, r
 	})
 }
 
-// blame makes e the reason why the task of n does not run, or what comes after its link.
+// blame makes e the reason why the task of n, or the successors of its link, are skipped.
 func blame(n *deps.Node, e *Error) {
 	if r, ok := n.Owner.(*Record); ok {
 		r.poison.CompareAndSwap(nil, e)
@@ -350,8 +355,8 @@ func blame(n *deps.Node, e *Error) {
 	}
 }
 
-// KeepUnordered keeps the memory alive, while r is in flight, that it uses without an access that
-// orders it.
+// KeepUnordered keeps alive the memory that r uses without an ordering access, while r is in
+// flight.
 func (r *Record) KeepUnordered() {
 	for i := range r.Args.List {
 		if a := &r.Args.List[i]; a.InMemory() && (r.Traits.Is(life.OrderOnly) || !ordered(r.Accesses, a.Buffer)) {
@@ -362,7 +367,7 @@ func (r *Record) KeepUnordered() {
 	}
 }
 
-// ordered reports whether one of accesses, none of which is empty, is to a buffer.
+// ordered reports whether accesses, all of them not empty, contain an access to buffer id.
 func ordered(accesses []deps.Access, id deps.BufferID) bool {
 	for i := range accesses {
 		if a := &accesses[i]; a.Region.Buffer == id && !a.Region.Empty() {
@@ -372,8 +377,8 @@ func ordered(accesses []deps.Access, id deps.BufferID) bool {
 	return false
 }
 
-// UsesBuffer reports whether a task in flight of s uses b, or one that the runtime itself will
-// submit. Requires: submitting held.
+// UsesBuffer reports whether a task in flight of s uses b, or a task that the runtime will submit.
+// Requires: submitting held.
 func (s *Scope) UsesBuffer(b *memory.Buffer) bool {
 	return s.Graph.Domain != nil && s.Graph.Domain.Uses(b.ID) || slices.ContainsFunc(s.Reductions, func(g *Reduction) bool { return g.Buffer == b })
 }
@@ -388,7 +393,7 @@ func (hq *readyQueues) PrepareStep(r *Record) error {
 	return hq.Sched.Prepare(&r.Item, r.Item.Allowed, r.Settings.Tokens)
 }
 
-// addStep is graphAdd for a step of an iteration: its predecessors are known.
+// addStep is graphAdd for a step of an iteration, whose predecessors are known.
 func (rt *Runtime) addStep(r *Record) (ready, start bool) {
 	w, d, scope := r.Steps, r.Scope.Graph.Domain, r.Scope
 	w.Refs[r.Step] = r.Node.Ref()
@@ -400,11 +405,11 @@ func (rt *Runtime) addStep(r *Record) (ready, start bool) {
 		}
 	}
 	if rt.Observers.Recorder == nil || r.Kind.Waits() {
-		return rt.settle(r, d, d.EnterAfter(&r.Node, w.preds))
+		return rt.commitEdges(r, d, d.EnterAfter(&r.Node, w.preds))
 	}
-	id := r.TaskID() // unless it is ready, r may be over and gone from here on
+	id := r.TaskID() // unless r is ready, it may finish and be recycled from here on
 	scope.unreported, scope.pendingAccesses = true, *r.Declared()
-	ready, start = rt.settle(r, d, d.EnterAfter(&r.Node, w.preds))
+	ready, start = rt.commitEdges(r, d, d.EnterAfter(&r.Node, w.preds))
 	rt.Observers.observeAccesses(scope, id, nil)
 	return ready, start
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
-// This file submits what the growth of buffers needs of tasks: see growth.go of package memory.
+// This file submits the tasks that merge buffers which have grown: see growth.go of package memory.
 
-// CatchUp submits the merges that are due before r, and lets r use the larger buffers. Requires:
-// submitting held.
+// CatchUp submits the merges that must precede r, and makes r use the merged buffers.
+// Requires: submitting held.
 func (s *Scope) CatchUp(r *Record, ready *RecordList) {
 	if s.SubmitMerges(ready) || r.Kind == KernelBody && r.Merged != s.Memory.Merged.Load() {
 		r.followGrowth()
@@ -18,7 +18,8 @@ func (s *Scope) CatchUp(r *Record, ready *RecordList) {
 }
 
 // SubmitMerges submits the merges of the buffers of s that have grown, and reports whether there
-// were any. Requires: submitting held.
+// were any.
+// Requires: submitting held.
 func (s *Scope) SubmitMerges(ready *RecordList) bool {
 	list := s.RT.Buffers.TakeUnmerged(&s.Memory)
 	for _, b := range list {
@@ -27,7 +28,8 @@ func (s *Scope) SubmitMerges(ready *RecordList) bool {
 	return len(list) > 0
 }
 
-// submitMerge submits the merge of b. Requires: submitting held.
+// submitMerge submits the merge into b.
+// Requires: submitting held.
 func (s *Scope) submitMerge(b *memory.Buffer, ready *RecordList) {
 	spin.Perturb()
 	c := s.TakeRecord()
@@ -43,7 +45,7 @@ func (s *Scope) submitMerge(b *memory.Buffer, ready *RecordList) {
 		p.Moved.Store(true)
 		s.Graph.movePoison(p)
 	}
-	for _, g := range s.Reductions { // more tasks may join them; their combinations come after the merge
+	for _, g := range s.Reductions { // more tasks may join these reductions, which are combined after the merge
 		if g.Buffer.MovedIn(&s.Memory) {
 			g.FollowGrowth()
 		}
@@ -51,7 +53,7 @@ func (s *Scope) submitMerge(b *memory.Buffer, ready *RecordList) {
 	s.commitLocked(c, ready)
 }
 
-// movePoison makes the taints of p those of the buffer that it has become a part of.
+// movePoison moves the poisoned accesses of p to the buffer into which p has been merged.
 func (g *graph) movePoison(p *memory.Buffer) {
 	of := g.Poisoned[p.ID]
 	delete(g.Poisoned, p.ID)
@@ -61,16 +63,17 @@ func (g *graph) movePoison(p *memory.Buffer) {
 	}
 }
 
-// FollowGrowth makes accesses of a new task of s those to the buffers that theirs have become parts
-// of. Requires: submitting held since they were found.
+// FollowGrowth replaces the buffers of accesses, of a new task of s, by those into which they have
+// been merged.
+// Requires: submitting held since the accesses were found.
 func (s *Scope) FollowGrowth(accesses []deps.Access) {
 	for i := range accesses {
 		accesses[i].Region = s.RT.Buffers.RegionNow(&s.Memory, accesses[i].Region)
 	}
 }
 
-// followGrowth makes r, which is being submitted, use the buffers that those of its accesses and
-// arguments have become parts of.
+// followGrowth replaces the buffers of the accesses and arguments of r, which is being submitted,
+// by those into which they have been merged.
 func (r *Record) followGrowth() {
 	t := &r.RT.Buffers
 	r.Scope.FollowGrowth(*r.Declared())
@@ -93,9 +96,9 @@ func (r *Record) followGrowth() {
 	}
 }
 
-// FollowGrowth makes g one of the buffer that its buffer has become a part of. Tasks of g in flight
-// keep the buffer and the copies that they have. Requires: submitting held, or no task of g is in
-// flight.
+// FollowGrowth moves g to the buffer into which its buffer has been merged. Tasks of g in flight
+// keep their buffer and private copies.
+// Requires: submitting held, or no task of g in flight.
 func (g *Reduction) FollowGrowth() {
 	g = g.Root()
 	from := g.Buffer
@@ -111,21 +114,20 @@ func (g *Reduction) FollowGrowth() {
 	g.Regions = moved
 }
 
-// A poisonedInput is a taint of a task that a merge has waited for.
+// A poisonedInput is a poisoned access for which a merge has waited.
 type poisonedInput struct {
 	poisonedAccess
 	err *Error
 }
 
-// addPoisonedInput notes on r, a merge, the accesses of a node of s that it waited for and that
-// failed. Requires: submitting held.
+// addPoisonedInput records in merge r the accesses of node failed of s, for which r has waited.
+// Requires: submitting held.
 func (r *Record) addPoisonedInput(s *Scope, failed *deps.Node, member *Group, cause *Error) {
 	eachPoisonedAccess(s, failed, member, func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, cause}) })
 }
 
-// releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has
-// failed itself: of its successors only those are not to run that would have waited for these
-// tasks.
+// releaseMerge is graphRelease for a merge that has failed or has waited for failed tasks. Only
+// those successors are skipped that would have waited for the failed tasks without the merge.
 func (g *graph) releaseMerge(r *Record, w *successors) {
 	r.Scope.Submitting.Lock()
 	defer r.Scope.Submitting.Unlock()
@@ -137,7 +139,7 @@ func (g *graph) releaseMerge(r *Record, w *successors) {
 		for i := range n.Accesses() {
 			a := accessOf(n, i)
 			region := r.RT.Buffers.RegionNow(&r.Scope.Memory, a.Region)
-			for _, t := range r.poisonedInputs { // the buffer may have grown again since they were noted, or since s was submitted
+			for _, t := range r.poisonedInputs { // the buffer may have grown again since they were recorded, or since s was submitted
 				if t.orders(&a) && r.RT.Buffers.RegionNow(&r.Scope.Memory, t.region).Overlaps(region) {
 					blame(n, t.err)
 				}
@@ -152,8 +154,8 @@ func (g *graph) releaseMerge(r *Record, w *successors) {
 	})
 }
 
-// endMerge forgets the parts of b: the tasks that used them, and the merge, have finished. Kernels
-// that are being described may name them still, until they are committed.
+// endMerge drops the parts of b when the merge and the tasks that used them have finished. Kernels
+// that are being submitted may refer to the parts until they are committed.
 func (rt *Runtime) endMerge(scope *Scope, b *memory.Buffer) {
 	parts := *b.Parts.Load()
 	scope.Submitting.Lock()
@@ -165,8 +167,8 @@ func (rt *Runtime) endMerge(scope *Scope, b *memory.Buffer) {
 		}
 	}
 	scope.Submitting.Unlock()
-	rt.Background.run(func() { // it waits for copies, which this goroutine may be the one to enqueue
-		rt.Virtual.Await(rt.Callers.None, nil) // active calls may need turns to end
+	rt.Background.run(func() { // it waits for copies that this goroutine may have to enqueue
+		rt.Virtual.Await(rt.Callers.None, nil) // under virtual time, active calls may need a turn to end
 		rt.Callers.WaitForCurrent()
 		for _, p := range parts {
 			rt.Log.NoteLeak(rt.Buffers.FreePart(p))

@@ -14,104 +14,104 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Scope is where the tasks of a program, or the children of one task, are submitted: it has their
-// graph, and the order of their submission.
+// A Scope is the place where the tasks of a program, or the children of one task, are submitted. It
+// contains their graph and defines their order of submission.
 type Scope struct {
 	RT    *Runtime
 	Owner *Record // nil for the tasks of the program; valid until the task has finished
-	Group *Group  // of owner
+	Group *Group  // the group of Owner
 
-	Public   any // what bodies are called with: see Bridge; nil in the scope of the program
-	Recorder any // the *Recorder of what is submitted here; nil where that is not recorded
+	Public   any // the public object that bodies receive: see Bridge; nil in the scope of the program
+	Recorder any // the *Recorder of tasks that are submitted here; nil if they are not recorded
 
 	Graph graph
 	_     [64]byte // padding: goroutines that end tasks read the fields above
 
-	Submitting spin.Mutex // one submission at a time: the order of submission is the meaning of the program
+	Submitting spin.Mutex // serialises submissions: their order is the semantics of the program
 	submission
 	recycled
 	relations
-	Memory memory.Owner // of buffers; its fresh ones are memory first used here
+	Memory memory.Owner // of buffers; its fresh ones were first used here
 	reporting
 	finished bool // the body has returned
 	offspring
 	loan
 	checking
 
-	final bool // children run where they are submitted
+	final bool // children run on the submitting goroutine (final clause)
 	ending
 }
 
-// A submission is the owner of the order of submission in a scope. All of it is guarded by
-// Scope.Submitting.
+// A submission is the state of the current submission in a scope.
+// Guarded by Scope.Submitting.
 type submission struct {
 	submitters admission.Submitters // goroutines that submit kernels to the program; on the cache line of the lock
-	Declared   []deps.Access        // of the task that is being submitted, if its record has no detail
+	Declared   []deps.Access        // the accesses of the task that is being submitted, if its record has no detail
 }
 
-// A recycled is the free records of a scope: see Scope.takeRecord.
+// recycled is the free list of records of a scope: see Scope.takeRecord.
 type recycled struct {
 	freeOwn  *Record
 	returned atomic.Pointer[Record]
 }
 
-// A relations holds the relations between tasks of a scope outside the graph.
+// relations are the relations between the tasks of a scope outside the graph.
 type relations struct {
 	Exclusion  deps.Exclusion // of commutative accesses
-	Reductions []*Reduction   // that more tasks may join
-	waits      []Task         // in flight, and some that have finished
+	Reductions []*Reduction   // reductions that more tasks may join
+	waits      []Task         // waits in flight, and some finished ones
 }
 
-// A reporting holds the facts about the task under submission that the recorder has not received.
+// A reporting holds the facts about the current submission that the recorder has not received.
 type reporting struct {
-	unreported      bool          // what it touches and waits for
-	pendingAccesses []deps.Access // by it
-	brief           *probe.Brief  // where it is written, nil where it has a detail
+	unreported      bool          // the accesses and predecessors
+	pendingAccesses []deps.Access // its accesses
+	brief           *probe.Brief  // where it is written; nil if the task has a detail
 }
 
-// An offspring is the children of a task, and the goroutine that waits for them.
+// offspring is the state of the children of a task, and of the goroutine that waits for them.
 type offspring struct {
-	Pending      atomic.Int64  // children that have not finished, and holder for each other reason why the task has not
+	Pending      atomic.Int64  // unfinished children, plus Holder for each other reason why the task has not finished
 	Waiting      atomic.Int32  // how a goroutine waits for the children
 	WaitMu       spin.Mutex    // held by the goroutine that waits for the children
-	ChildrenDone chan struct{} // for a wait that has not released its worker; made when first needed, as is resume
-	Submitted    atomic.Bool   // something was
+	ChildrenDone chan struct{} // for a wait that has not released its worker; created at first use, like Resume
+	Submitted    atomic.Bool   // a task was submitted
 	uses         atomic.Int32  // the body and the events that may use the data of the task: see EndUse
 }
 
 // A loan is the worker of a body, and the goroutine that has lent it.
 type loan struct {
-	// body is the goroutine that runs the body, see package goid: bodyFinished when it has
-	// returned, 0 where there is none.
+	// Body is the goroutine that runs the body, see package goid; BodyFinished after the body has
+	// returned, 0 before it starts.
 	Body  atomic.Uintptr
-	above atomic.Uintptr // the goroutine of the body on whose stack a child runs
+	above atomic.Uintptr // the goroutine of the body while a child runs on its stack
 
 	Lending spin.Mutex // held by the goroutine that has released its worker, until it has one again
-	Worker  int        // that the body runs on, smp.None when there is none; guarded by lending
+	Worker  int        // the worker of the body, smp.None if it has none; guarded by Lending
 	Resume  chan int   // a worker for the goroutine that has released its own
 }
 
 // A checking holds the state of GOMPSS_CHECK for a body.
 type checking struct {
-	Pauses  atomic.Int32 // how often the body waits, or has returned
+	Pauses  atomic.Int32 // the number of current waits of the body, plus 1 when it has returned
 	monitor atomic.Pointer[accessMonitor]
 }
 
 // An ending is the result of a task.
 type ending struct {
-	Outside  error       // of events; guarded by failureLog.Failing
-	Failures FailedError // of the children since the last Wait; guarded by failureLog.Failing
+	Outside  error       // the errors of events; guarded by failureLog.Failing
+	Failures FailedError // the failures of the children since the last Wait; guarded by failureLog.Failing
 	Ctx      context.Context
 }
 
-// Holder is the amount that the body, and each external event, adds to Scope.pending.
+// Holder is the amount that the body, and each external event, adds to Scope.Pending.
 const Holder = 1 << 32
 
-// The states of Scope.waiting: how a goroutine waits for the children.
+// The states of Scope.Waiting: how a goroutine waits for the children.
 const (
 	NoWaiter           int32 = iota
 	WaitsForWorker           // has lent the worker, and continues when it gets one
-	WaitsWithoutWorker       // continues at once
+	WaitsWithoutWorker       // continues without a worker
 )
 
 // NewScope returns the scope of a task whose body is about to run.
@@ -125,17 +125,17 @@ func NewScope(r *Record) *Scope {
 	return s
 }
 
-// Program reports whether s is that of the program.
+// Program reports whether s is the scope of the program.
 func (s *Scope) Program() bool { return s.Owner == nil }
 
-// Children returns how many children are not over.
+// Children returns the number of unfinished children.
 func (o *offspring) Children() int64 { return o.Pending.Load() & (Holder - 1) }
 
-// LockSubmission takes the lock of submission, when a task may be submitted and there is room for
-// it in the window, or the context of the task has ended meanwhile. A child does not wait for room,
-// as its parent may be what the others wait for: its parent waits for the child instead (commit),
-// so that each task has one child too many at most. Nor does a wait, without a context here: those
-// that it is for may be all that keep the others.
+// LockSubmission takes the submission lock when a task may be submitted and the window has
+// capacity, or when ctx has ended. A child does not wait for capacity, because other tasks may wait
+// for its parent. Instead the parent waits for the child (Commit), so that each task exceeds the
+// window by at most one child. A wait, with a nil ctx, does not wait for capacity either, because
+// the tasks in the window may need it.
 func (s *Scope) LockSubmission(ctx context.Context) error {
 	for {
 		s.RT.Topology.lock(&s.Submitting)
@@ -148,10 +148,10 @@ func (s *Scope) LockSubmission(ctx context.Context) error {
 		case s.RT.Refuses():
 			s.Submitting.Unlock()
 			return ErrClosed
-		case s.RT.Window.HasCapacity(), smp.InBody(): // a body, which should use its scope, would wait for room as a worker
+		case s.RT.Window.HasCapacity(), smp.InBody(): // the body should use its scope; it would occupy a worker while it waits for capacity
 			return nil
 		}
-		s.Submitting.Unlock() // goroutines that end tasks may need it
+		s.Submitting.Unlock() // goroutines that end tasks may need the lock
 		s.RT.Awaits()
 		if err := s.RT.Window.WaitCapacity(ctx); err != nil {
 			return err
@@ -159,15 +159,15 @@ func (s *Scope) LockSubmission(ctx context.Context) error {
 	}
 }
 
-// UncoveredError reports that a child accesses memory that its parent does not.
+// UncoveredError reports that a child accesses memory that its parent does not access.
 type UncoveredError struct {
 	Parent string
 	Mode   deps.Mode
 	Region deps.Region
-	Have   deps.Mode // of the parent's access that overlaps
-	Some   bool      // there is one
-	Memory string    // what the buffer is: the argument of a kernel, else its length and address
-	At     string    // the line of the child's function, where the child has a label; else ""
+	Have   deps.Mode // of the overlapping access of the parent
+	Some   bool      // an access of the parent overlaps
+	Memory string    // describes the buffer: an argument of a kernel, or length and address
+	At     string    // the line of the child's function, if the child has a label; otherwise ""
 }
 
 func (e *UncoveredError) Error() string {
@@ -185,7 +185,7 @@ func (e *UncoveredError) Error() string {
 	return text
 }
 
-// Shares reports whether the parent has a concurrent access to some of a.
+// Shares reports whether the parent has a concurrent access that overlaps with a.
 func (s *Scope) Shares(a *deps.Access) bool {
 	for i := range s.Owner.Accesses {
 		if p := &s.Owner.Accesses[i]; p.Mode == deps.Concurrent && p.Region.Overlaps(a.Region) {
@@ -195,8 +195,9 @@ func (s *Scope) Shares(a *deps.Access) bool {
 	return false
 }
 
-// releaseSet releases what the parent holds in the machine, as a child is about to use it: what it
-// has written so far is valid on the host. Requires: submitting held.
+// releaseSet releases the working set of the parent, because a child is about to use it. The data
+// that the parent has written so far are valid on the host.
+// Requires: submitting held.
 func (s *Scope) releaseSet() {
 	if r := s.Owner; r != nil && r.Holds.Has(life.HeldData) {
 		r.Holds.Drop(life.HeldData)

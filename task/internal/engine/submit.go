@@ -13,8 +13,8 @@ import (
 	"github.com/gompss/gompss/task/internal/state"
 )
 
-// OpenUnlocked begins the record of a kernel task of the program without the lock of submission;
-// abortUnlocked or commitUnlocked ends that.
+// OpenUnlocked starts the submission of a kernel task of the program without the submission lock.
+// AbortUnlocked or CommitUnlocked ends it.
 func (s *Scope) OpenUnlocked(k *kernels.Kernel, g *Group) (*Record, error) {
 	rt := s.RT
 	rt.Callers.Enter()
@@ -43,7 +43,7 @@ func (s *Scope) AbortUnlocked(r *Record, err error) (Task, error) {
 	return Task{}, err
 }
 
-// CommitUnlocked is commit for a record of openUnlocked.
+// CommitUnlocked is Commit for a record of OpenUnlocked.
 func (s *Scope) CommitUnlocked(r *Record) (t Task, err error) {
 	rt := s.RT
 	unobserved := rt.EagerQueues != nil && !rt.Observers.HasObserver && !r.Traits.Is(life.Undeferred) && !s.Memory.Grew()
@@ -63,12 +63,12 @@ func (s *Scope) CommitUnlocked(r *Record) (t Task, err error) {
 	return t, nil
 }
 
-// commitUnobserved is commit for a task of the program that is prepared and neither observed nor
-// waited for, where no reduction is open. Under the lock of submission it finds only the place in
-// the order and the edges. Memory that another processor wrote is fetched outside of the lock: that
-// takes longer than the rest.
+// commitUnobserved is Commit for a prepared task of the program that is neither observed nor waited
+// for, while no reduction is open. The critical section contains only the steps that determine the
+// order and the edges. Cache lines that another processor wrote are fetched outside it, which takes
+// longer than the rest.
 func (s *Scope) commitUnobserved(r *Record) Task {
-	rt, domain := s.RT, s.Graph.Domain // r may be finished, and another task, after Settle
+	rt, domain := s.RT, s.Graph.Domain // r may have finished, and be another task, after commitEdges
 	id := deps.TaskID(rt.Window.Enter())
 	s.count(r)
 	if e := s.Graph.poisonOf(r.Accesses); e != nil {
@@ -78,9 +78,9 @@ func (s *Scope) commitUnobserved(r *Record) Task {
 	edges := domain.Place(&r.Node, r.Accesses)
 	s.Submitting.Unlock()
 	spin.Perturb()
-	r.Life.Submit(id) // it is not ready, and only its node is known, before settle
+	r.Life.Submit(id) // before commitEdges, r is not ready, and other goroutines know only its node
 	var ready RecordList
-	late, start := rt.settle(r, domain, edges)
+	late, start := rt.commitEdges(r, domain, edges)
 	if late {
 		if late = !r.Life.Release(); !late {
 			ready.Push(r)
@@ -96,7 +96,7 @@ func (s *Scope) commitUnobserved(r *Record) Task {
 	return Task{rt, r, id}
 }
 
-// Begin takes a record and the lock of submission; abort or commit gives the lock back.
+// Begin allocates a record and takes the submission lock. Abort or Commit releases the lock.
 func (s *Scope) Begin(g *Group, kind BodyKind) (*Record, error) {
 	rt := s.RT
 	if s.Program() && rt.Refuses() {
@@ -133,7 +133,8 @@ func (s *Scope) Begin(g *Group, kind BodyKind) (*Record, error) {
 	return r, nil
 }
 
-// ClosedError says why no task of the program may be submitted, in group g if that is not nil.
+// ClosedError returns the reason why no task of the program may be submitted, in group g if that is
+// not nil; else nil.
 func (l *lifecycle) ClosedError(g *Group) error {
 	if l.Refuses() {
 		return ErrClosed
@@ -142,7 +143,7 @@ func (l *lifecycle) ClosedError(g *Group) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	if l.Refuses() { // meanwhile: Close ends the context
+	if l.Refuses() { // checked again, because Close ends the context
 		return ErrClosed
 	}
 	return fmt.Errorf("task: submit: %w", context.Cause(ctx))
@@ -161,20 +162,20 @@ func (s *Scope) Commit(r *Record) Task {
 	if !r.isStep() && r.Replay == nil && s.Memory.Grew() {
 		s.CatchUp(r, &ready)
 	}
-	if !r.isStep() { // of those it was recorded what they are part of
+	if !r.isStep() { // a step was described when it was recorded
 		s.CloseReductions(r, &ready)
 		s.joinReductions(r)
 	}
 	waits := r.Traits.Is(life.Undeferred) || !s.Program() && s.final
 	var enough <-chan struct{}
-	if !waits && !s.Program() && s.RT.Window.Full() { // then it waits for capacity, and the program does not use the handle
+	if !waits && !s.Program() && s.RT.Window.Full() { // it then waits for capacity, and the program does not use the handle
 		waits, enough = true, r.Context().Done()
 	}
-	if waits && !r.Traits.Is(life.Undeferred) && s.WrongScope() != nil { // nor has it asked whether it would wait for itself
+	if waits && !r.Traits.Is(life.Undeferred) && s.WrongScope() != nil { // and it has not checked whether it would wait for itself
 		waits, enough = false, nil
 	}
-	id, late, follows := s.enterGraph(r, &ready)
-	if follows {
+	id, late, eager := s.enterGraph(r, &ready)
+	if eager {
 		s.RT.StartOn(r)
 	}
 	if late {
@@ -186,7 +187,7 @@ func (s *Scope) Commit(r *Record) Task {
 		return t
 	}
 	mine := ready.takeLast(r)
-	s.RT.StartAll(&ready) // the children of r may wait for those, by its weak accesses
+	s.RT.StartAll(&ready) // the children of r may depend on these tasks through its weak accesses
 	if mine && !s.runInline(r) {
 		ready.Push(r)
 		s.RT.StartAll(&ready)
@@ -195,31 +196,30 @@ func (s *Scope) Commit(r *Record) Task {
 	return t
 }
 
-// enterGraph enters r into the graph and gives the lock of submission back. late is as in
-// commitLocked; follows says that r is to be started behind its predecessors. Without an observer,
-// the part that concerns r alone is done without the lock, so that the next submission need not
-// wait.
-func (s *Scope) enterGraph(r *Record, ready *RecordList) (id deps.TaskID, late, follows bool) {
+// enterGraph enters r into the graph and releases the submission lock. late is as in commitLocked.
+// eager is true if r is to be launched eagerly. Without an observer, the part that concerns only r
+// runs without the lock, so that the next submission need not wait.
+func (s *Scope) enterGraph(r *Record, ready *RecordList) (id deps.TaskID, late, eager bool) {
 	rt := s.RT
 	if rt.EagerQueues == nil || rt.Observers.Recorder != nil || r.Kind != KernelBody || r.isStep() {
-		id, late, follows = s.commitLocked(r, ready)
+		id, late, eager = s.commitLocked(r, ready)
 		s.Submitting.Unlock()
-		return id, late, follows
+		return id, late, eager
 	}
 	id = s.number(r)
 	edges := rt.graphEnter(r)
 	domain := s.Graph.Domain
 	s.Submitting.Unlock()
 	spin.Perturb()
-	if late, follows = rt.settle(r, domain, edges); late { // else r may have finished, and be another task
+	if late, eager = rt.commitEdges(r, domain, edges); late { // otherwise r may have finished, and be another task
 		if late = !r.Life.Release(); !late {
 			ready.Push(r)
 		}
 	}
-	return id, late, follows
+	return id, late, eager
 }
 
-// takeLast takes r out of the list, if it is the last one there.
+// takeLast removes r from the list if it is the last element.
 func (l *RecordList) takeLast(r *Record) bool {
 	if l.tail != r {
 		return false
@@ -234,9 +234,9 @@ func (l *RecordList) takeLast(r *Record) bool {
 	return true
 }
 
-// runInline runs r, a child without predecessors that was submitted just now, on the goroutine of
-// the body that has submitted it. It reports false when it does not: what needs tokens or an
-// accelerator, or comes from another goroutine, goes its way.
+// runInline runs r, a child without predecessors that has just been submitted, on the goroutine of
+// the submitting body, and reports whether it did so. It does not run tasks that need tokens or an
+// accelerator, or that another goroutine has submitted.
 func (s *Scope) runInline(r *Record) bool {
 	rt := s.RT
 	if s.Program() || !s.HoldsNoTokens() || r.Traits.Is(life.Relaxed) || len(r.Settings.Tokens) > 0 || rt.Topology.Host < 0 || r.Kind != GoBody && (r.Kind != KernelBody || rt.EagerQueues != nil) ||
@@ -267,9 +267,10 @@ func (s *Scope) runInline(r *Record) bool {
 	return true
 }
 
-// commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors;
-// late says that these had finished when r had been granted to a place already; start is as in
-// settle. Requires: submitting held.
+// commitLocked is the part of Commit that needs the lock. It appends r to ready if it has no
+// predecessors. late is true if these had finished after r had already been granted to a place.
+// start is as in commitEdges.
+// Requires: submitting held.
 func (s *Scope) commitLocked(r *Record, ready *RecordList) (id deps.TaskID, late, start bool) {
 	rt := s.RT
 	id = s.number(r)
@@ -281,7 +282,8 @@ func (s *Scope) commitLocked(r *Record, ready *RecordList) (id deps.TaskID, late
 	return id, late, start
 }
 
-// number counts r in and gives it its number. Requires: submitting held.
+// number counts r as submitted and assigns its number.
+// Requires: submitting held.
 func (s *Scope) number(r *Record) deps.TaskID {
 	rt := s.RT
 	rt.PageGuard.use(r)
@@ -298,7 +300,7 @@ func (s *Scope) number(r *Record) deps.TaskID {
 	return id
 }
 
-// StartAll starts tasks that were submitted and have no predecessors.
+// StartAll starts submitted tasks without predecessors.
 func (rt *Runtime) StartAll(ready *RecordList) {
 	spin.Perturb()
 	var ended, list RecordList
@@ -313,7 +315,7 @@ func (rt *Runtime) StartAll(ready *RecordList) {
 	}
 }
 
-// count counts r in, where it is waited for.
+// count counts r in its scope and groups.
 func (s *Scope) count(r *Record) {
 	if r.member.enter(); r.member != nil && s.RT.Topology.Accelerators {
 		r.member.noteWrites(r.Data())
@@ -328,7 +330,7 @@ func (s *Scope) count(r *Record) {
 	}
 }
 
-// ID returns the task whose children are submitted here, 0 for the program.
+// ID returns the number of the task whose children are submitted here, 0 for the program.
 func (s *Scope) ID() deps.TaskID {
 	if s.Program() {
 		return 0

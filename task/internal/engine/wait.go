@@ -8,19 +8,14 @@ import (
 	"github.com/gompss/gompss/internal/goid"
 )
 
-// This file refuses waits of a body that would never end, or would take away the worker of another
-// one.
+// This file refuses waits of a body that would never end, or that would keep the worker of another
+// body.
 
-// ErrInsideTask means that what waits for tasks was called by the body of a task, which it may wait
-// for, and which keeps a worker: Wait, WaitOn and Close of a Runtime, submission to it with
-// If(false), Task.Wait and Future.Get with a context that is no Scope's, Wait of a Group of the
-// program, Replay, Free and Unregister. A body that waits with the Scope of another task, as that
-// of a child may do with the one of its parent, or for its own task, gets the same error. In a
-// body, Scope.Wait and Scope.WaitOn wait for the tasks of its own; to wait for those of another
-// runtime there, call Wait on another goroutine.
+// ErrInsideTask means that the body of a task called a function that could wait for that task and
+// would keep its worker. The documentation of package task lists the functions.
 var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
 
-// BodyFinished is the Scope.body of a body that has returned.
+// BodyFinished is the value of Scope.Body for a body that has returned.
 const BodyFinished = ^uintptr(0)
 
 // An InsideError is ErrInsideTask with the reason.
@@ -35,9 +30,10 @@ const (
 	ErrInBody    InsideError = "called in the body of a task, whose worker it would keep: use the Scope that GoScope gives the body, or its Context"
 )
 
-// WrongScope returns an error when the caller must not wait with s: it is in the body of another
-// task, such as a child of s, or the body of s has returned. The goroutine of the body, which
-// nearly always asks, is known at once; of others the workers know whether they run a body.
+// WrongScope returns an error if the caller must not wait with s, because it is in the body of
+// another task, such as a child of s, or the body of s has returned. The usual caller, the
+// goroutine of the body, is recognised immediately; for other goroutines, the workers know whether
+// they run a body.
 func (s *Scope) WrongScope() error {
 	if s.Program() {
 		return nil
@@ -58,20 +54,20 @@ func (s *Scope) WrongScope() error {
 	return nil
 }
 
-// A Task names a submitted task: it is the one of Record as long as that has the same number.
+// A Task is a handle of a submitted task. Record is that task as long as it has the same number.
 type Task struct {
 	RT     *Runtime
 	Record *Record
 	ID     deps.TaskID
 }
 
-// closedDone is the Done of tasks that have finished.
+// closedDone is the Done channel of finished tasks.
 var closedDone = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// IsOver reports whether the task has finished.
-func (t Task) IsOver() bool { return t.Record == nil || t.Record.TaskID() != t.ID }
+// Finished reports whether the task has finished.
+func (t Task) Finished() bool { return t.Record == nil || t.Record.TaskID() != t.ID }
 
-// Done is Done for waits of the runtime.
+// Done is Task.Done for waits of the runtime.
 func (t Task) Done() <-chan struct{} {
 	r := t.Record
 	if r == nil || r.TaskID() != t.ID {
@@ -83,10 +79,10 @@ func (t Task) Done() <-chan struct{} {
 		if r.done.CompareAndSwap(nil, &fresh) {
 			done = &fresh
 		} else if done = r.done.Load(); done == nil {
-			return closedDone // it ended between the two looks
+			return closedDone // the task ended between the two checks
 		}
 	}
-	// The record may have gone to another task meanwhile, which then closes a channel without
+	// The record may have been recycled for another task, which then closes a channel without
 	// receivers.
 	if r.TaskID() != t.ID {
 		return closedDone
@@ -94,7 +90,8 @@ func (t Task) Done() <-chan struct{} {
 	return *done
 }
 
-// Err returns the error of a task that has finished: nil, or an *Error. It is nil before.
+// Err returns the error of a finished task: nil or an *Error. Before the task has finished it
+// returns nil.
 func (t Task) Err() error {
 	if t.Record == nil || t.Record.TaskID() == t.ID {
 		return nil
@@ -119,7 +116,7 @@ func (s *Scope) AwaitTask(t Task, enough <-chan struct{}) {
 			case <-enough:
 				return true
 			default:
-				return t.IsOver()
+				return t.Finished()
 			}
 		}
 		if s.Program() {
