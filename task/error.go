@@ -17,70 +17,71 @@ var (
 	ErrSkipped = engine.ErrSkipped
 	// ErrClosed means that the runtime is closed.
 	ErrClosed = engine.ErrClosed
-	// ErrFinished is the error of a call on a finished object: a Group that was waited for, the Scope
-	// of a body that has returned, the Recorder of a complete iteration.
+	// ErrFinished is the error of a call on a finished object: a Group after its Wait, the Scope of
+	// a body that has returned, or the Recorder of a complete iteration.
 	ErrFinished = engine.ErrFinished
-	// ErrForgotten is the cause of a failure so long ago, with so many since, that of its error only
-	// the fact is known.
+	// ErrForgotten is the cause of an old failure whose error the runtime has dropped because many
+	// failures followed.
 	ErrForgotten = engine.ErrForgotten
-	// ErrInsideTask means that what waits for tasks was called by the body of a task, which it
-	// may wait for, and which keeps a worker: Wait, WaitOn and Close of a Runtime, submission
-	// to it with If(false), Task.Wait and Future.Get with a context that is no Scope's, Wait of
-	// a Group of the program, Replay, Free and Unregister. A body that waits with the Scope of
-	// another task, as that of a child may do with the one of its parent, or for its own task,
-	// gets the same error. In a body, Scope.Wait and Scope.WaitOn wait for the tasks of its
-	// own; to wait for those of another runtime there, call Wait on another goroutine.
+	// ErrInsideTask means that the body of a task called a function that could wait for that task
+	// and would keep its worker: Wait, WaitOn and Close of a Runtime, submission to it with
+	// If(false), Task.Wait and Future.Get with a context that belongs to no Scope, Wait of a Group
+	// of the program, Replay, Free and Unregister. Waiting with the Scope of another task, for
+	// example of the parent, and waiting for the caller's own task return it too. A body uses
+	// Scope.Wait and Scope.WaitOn to wait for its children. To wait for tasks of another runtime, a
+	// body calls Wait on another goroutine.
 	ErrInsideTask = engine.ErrInsideTask
 )
 
-// Failures of tasks, and errors of submissions, with fields; for errors.As.
+// Failures of tasks and errors of submissions, with fields for errors.As.
 type (
-	// An Error is the failure of one task. Its fields are Task, the number; Label, as given, else the
-	// name of the kernel or the function; Kernel, "" for a Go task; Device, where it ran, "" if that
-	// was not decided; Pos, the line of the kernel or the function; and Cause: what the body
-	// returned, a *PanicError, a *SkippedError, the context's error or a failure of a device.
+	// An Error is the failure of one task. Task is its number. Label is its label, or the name of
+	// the kernel or function. Kernel is "" for a Go task. Device is the device that ran it, "" if
+	// none was chosen. Pos is the line of the kernel or function. Cause is the error that the body
+	// returned, a *PanicError, a *SkippedError, the cause of the context, or a device failure.
 	Error = engine.Error
-	// A SkippedError names the failure that kept a task from running: Via is the label of the
-	// predecessor, which failed or was itself skipped, and First the *Error at the start of the
-	// chain. It is ErrSkipped for errors.Is, and unwraps to First.
+	// A SkippedError is the reason why a task did not run. Via is the label of the predecessor that
+	// failed or was itself skipped, and First is the *Error at the start of the chain. errors.Is
+	// accepts it as ErrSkipped; it unwraps to First.
 	SkippedError = engine.SkippedError
-	// A FailedError is the error of Wait: Failed has the *Error of each task that failed since the
-	// last Wait, in the order in which they failed, and Skipped counts those that did not run because
-	// of them.
+	// A FailedError is the error of Wait. Failed contains the *Error of each task that failed since
+	// the last Wait, in the order of the failures. Skipped is the number of tasks that did not run
+	// as a consequence.
 	FailedError = engine.FailedError
-	// A RetriedError is the failure of a task that was run again: Last, and how many Times it ran.
+	// A RetriedError is the failure of a task that was repeated. Last is its last error, and Times
+	// the number of executions.
 	RetriedError = engine.RetriedError
-	// A ViolationError means that memory changed under a task which did not say that it would. Its
-	// fields are Label, of the task; Region and Mode, as declared; Index, of the first element that
-	// changed; Stray, where the region is not in the accesses; Touched, where Options.CheckReads has
-	// seen it; and Buffer, what the region is of.
+	// A ViolationError means that memory changed during a task that had not declared a write to it.
+	// Label is that of the task. Region and Mode are declared ones. Index is that of the first
+	// element that changed. Stray is true if the task does not declare the region, Touched if
+	// Options.CheckReads found the access. Buffer describes the memory.
 	ViolationError = engine.ViolationError
-	// An UncoveredError means that a child accesses memory that its parent does not: Mode and Region
-	// are those of the child, Parent is the label, and Have the mode of the parent's access that
-	// overlaps, where there is Some.
+	// An UncoveredError means that a child accesses memory that its parent does not. Mode and
+	// Region are those of the child, and Parent is the parent's label. If Some is true, an access
+	// of the parent overlaps, with mode Have.
 	UncoveredError = engine.UncoveredError
-	// A NoDeviceError means that no device of the machine can run a kernel, which Kernel and Pos name.
-	// Reasons has one error for each device.
+	// A NoDeviceError means that no device of the machine can run a kernel, which Kernel and Pos
+	// name. Reasons contains one error for each device.
 	NoDeviceError = engine.NoDeviceError
-	// A LeakError says what a runtime still Held when Close had waited for its tasks: a mistake of
-	// this library, and no failure of a task.
+	// A LeakError lists in Held the resources that a runtime still held after Close had waited for
+	// its tasks. It is a bug of this library, not a failure of a task.
 	LeakError = engine.LeakError
 )
 
 // A PanicError is a panic in the body of a task, or in a kernel on any device.
 type PanicError = devices.PanicError
 
-// catchBug makes a panic of the runtime, a compiler or a device, met while a task was described or
-// its variants were made, the error of what asked for that: the submitting goroutine continues, and
-// Close finds nothing held.
+// catchBug converts a panic of the runtime, the compiler or a device, during the submission of a
+// task or the preparation of its variants, into an error. The submitting goroutine continues, and
+// Close finds no leak.
 func catchBug(what string, err *error) {
 	if broke := recover(); broke != nil {
 		*err = fmt.Errorf("gompss: bug: %s cannot be described: panic: %v\n\n%s", what, broke, debug.Stack())
 	}
 }
 
-// A Collector is a Submitter for programs that do not look at the error of each submission: it
-// keeps the first one, and Wait returns it:
+// A Collector is a Submitter for programs that do not check the error of each submission. It keeps
+// the first error, and Wait returns it:
 //
 //	c := task.Collect(rt)
 //	for lo := 0; lo < len(x); lo += block {
@@ -88,14 +89,14 @@ func catchBug(what string, err *error) {
 //	}
 //	return c.Wait(ctx)
 //
-// Kernels, Taskloop, ParallelFor and GoValue submit to it as to a Runtime. After an error nothing
-// is submitted until Wait has returned it: later tasks might use what the one that is missing would
-// have computed. Any goroutine may call its methods.
+// Kernels, Taskloop, ParallelFor and GoValue submit to it as to a Runtime. After an error it
+// submits nothing until Wait has returned the error, because later tasks might use the results of
+// the missing one. Any goroutine may call its methods.
 type Collector struct {
 	at awaited
 
 	mu  sync.Mutex // guards err
-	err error      // of the first submission that failed since the last Wait
+	err error      // of the first failed submission since the last Wait
 }
 
 // awaited is a Submitter whose tasks can be waited for.
@@ -107,7 +108,7 @@ type awaited interface {
 }
 
 // Collect returns a Collector that submits to at: a Runtime, a Scope or a Group. It panics for
-// others; a Recorder keeps its first error itself.
+// other values; a Recorder keeps its first error itself.
 func Collect(at Submitter) *Collector {
 	if _, _, err := submitterOf("Collect", at); err != nil {
 		panic(err)
@@ -121,8 +122,8 @@ func Collect(at Submitter) *Collector {
 
 func (c *Collector) submitter() (*engine.Scope, *engine.Group) { return c.at.submitter() }
 
-// Go submits a task that runs body: see Runtime.Go. The Task of a submission that failed is that of
-// no task.
+// Go submits a task that runs body: see Runtime.Go. It returns the zero Task for a failed
+// submission.
 func (c *Collector) Go(body func() error, options ...Option) Task {
 	t, _ := collected(c, "Collector.Go", func(Submitter) (Task, error) { return c.at.Go(body, options...) })
 	return t
@@ -144,9 +145,9 @@ func (c *Collector) Err() error {
 	return c.err
 }
 
-// Wait waits for the tasks of the Runtime, the Scope or the Group, as Wait of that does, and
-// returns the error of the first submission that failed since the last Wait, joined with that of
-// the tasks. What is submitted then is submitted again.
+// Wait waits for the tasks of the Runtime, the Scope or the Group, as its Wait does. It returns the
+// first submission error since the last Wait, joined with the error of the tasks. Afterwards the
+// Collector submits tasks again.
 func (c *Collector) Wait(ctx context.Context, options ...WaitOption) error {
 	if !c.usable() {
 		return misuse("Collector.Wait", errZeroCollector)
@@ -160,7 +161,7 @@ func (c *Collector) Wait(ctx context.Context, options ...WaitOption) error {
 
 func (c *Collector) usable() bool { return c != nil && c.at != nil }
 
-// collected submits to where c does and keeps the error, unless c has one already.
+// collected submits to the Submitter of c and keeps the error, unless c already has one.
 func collected[T any](c *Collector, call string, submit func(at Submitter) (T, error)) (out T, err error) {
 	if !c.usable() {
 		return out, misuse(call, errZeroCollector)

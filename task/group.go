@@ -15,18 +15,18 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
-// A Group is a set of tasks that are waited for and cancelled together. It adds no order: its tasks
-// have the predecessors that they would have without it. What the tasks of a group submit is
-// cancelled with it too.
+// A Group is a set of tasks that are waited for and cancelled together. It does not order tasks:
+// the tasks of a group have the same predecessors as without it. Cancelling a group also cancels
+// the children of its tasks.
 type Group struct{ core engine.Group }
 
 // NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or
-// another Group, which then waits for these tasks too and ends them when it is cancelled. Wait must
-// be called in the end. It panics where at is nil or a zero value.
+// another Group. The other group then also waits for these tasks and cancels them when it is
+// cancelled. The caller must call Wait at the end. NewGroup panics if at is nil or a zero value.
 //
-// A group of a Recorder is part of the iteration. Its Wait, while the iteration is recorded, orders
-// what is recorded later behind the tasks of the group; Cancel ends those tasks in the replay that
-// runs, and in that alone.
+// A group of a Recorder is part of the iteration. While the iteration is recorded, its Wait orders
+// all tasks that are recorded later after the tasks of the group. Cancel cancels these tasks in the
+// current replay only.
 func NewGroup(at Submitter) *Group {
 	s, outer, err := submitterOf("NewGroup", at)
 	if err != nil {
@@ -66,14 +66,14 @@ func (g *Group) GoScope(body func(*Scope) error, options ...Option) (Task, error
 
 // Context returns the context of the group's tasks.
 func (g *Group) Context() context.Context {
-	g.core.Mu.Lock() // that of an iteration changes
+	g.core.Mu.Lock() // the context of a recorded group changes
 	defer g.core.Mu.Unlock()
 	return g.core.Ctx
 }
 
-// Cancel ends the group: tasks that have not started fail with cause, or context.Canceled when that
-// is nil, and so do their successors; those that run see it by their context. Tasks outside
-// continue.
+// Cancel cancels the group: tasks that have not started fail with cause, or with context.Canceled
+// if cause is nil, and so do their successors. Running tasks are notified through their context.
+// Tasks outside the group continue.
 func (g *Group) Cancel(cause error) { cancelGroup(&g.core, cause) }
 
 func cancelGroup(g *engine.Group, cause error) {
@@ -83,23 +83,23 @@ func cancelGroup(g *engine.Group, cause error) {
 	cancel(cause)
 }
 
-// What follows is Group.Wait: the tasks of the group finish, their reductions are combined, and
-// what they wrote comes back to the host.
+// The following functions implement Group.Wait: the tasks of the group finish, their reductions are
+// combined, and the data that they wrote become valid on the host.
 
-// Wait waits until the tasks of the group have finished, combines what they reduced, makes what
-// they wrote valid on the host, and ends the group. It returns a *FailedError for the tasks that
-// failed, which no other Wait returns then; what depends on what they access may be submitted
-// again. In the body of a task the worker runs other tasks meanwhile.
+// Wait waits until the tasks of the group have finished, combines their reductions, makes the data
+// that they wrote valid on the host, and ends the group. It returns a *FailedError for the tasks
+// that failed; no other Wait returns these failures. Afterwards tasks that depend on the data of
+// failed tasks may be submitted again. In the body of a task, the worker runs other tasks
+// meanwhile.
 //
-// The program may then read and write these data, until it submits a task that uses them; with
-// ReadOnly it may only read, and devices keep their copies; with KeepOnDevice the data stay where
-// they are. What an unfinished task outside of the group accesses too stays that task's: it is not
-// waited for, what it writes is not brought back, and what it reads may only be read. A reduction
-// into which tasks outside of the group reduce too is combined when those have finished that were
-// submitted before.
+// The program may then read and write these data, until it submits a task that uses them. With
+// ReadOnly it may only read them, and devices keep their copies. With KeepOnDevice the data stay
+// where they are. Wait does not wait for unfinished tasks outside the group: data that such a task
+// writes are not made valid, and data that it reads may only be read. A reduction that also has
+// tasks outside the group is combined when those submitted before have finished.
 //
-// Errors: also that of ctx, and then the tasks and the group continue; ErrInsideTask for a group of
-// the program in a body, and for one of another task's Scope, in which the caller may be itself;
+// Errors: also the cause of ctx, while the tasks and the group continue; ErrInsideTask in a body,
+// for a group of the program and for a group of another task's Scope, which may contain the caller;
 // data that were lost with a device (devices.LostError).
 func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 	if !g.usable() {
@@ -139,8 +139,8 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 	}
 }
 
-// waitTasks waits until no task of the group is in flight, and no reduction of it is open. Error:
-// the context's.
+// waitTasks waits until no task of the group is in flight and no reduction of it is open. It
+// returns the cause of ctx if that ends first.
 func waitTasks(g *engine.Group, ctx context.Context) (err error) {
 	for unfinished(g) {
 		endGroupReductions(g)
@@ -159,15 +159,15 @@ func waitTasks(g *engine.Group, ctx context.Context) (err error) {
 	return nil
 }
 
-// unfinished reports whether a task of the group is in flight, or a reduction of it is open.
+// unfinished reports whether a task of the group is in flight or a reduction of it is open.
 func unfinished(g *engine.Group) bool {
 	g.Scope.Submitting.Lock()
 	defer g.Scope.Submitting.Unlock()
 	return !g.Finished()
 }
 
-// endGroup ends the group, so that it takes no more tasks, unless one was submitted meanwhile. What
-// depends on its failures may be submitted again.
+// endGroup closes the group for submissions, unless a task was submitted meanwhile; it reports
+// whether it did so. Tasks that depend on failures of the group may be submitted again.
 func endGroup(g *engine.Group) bool {
 	g.Scope.Submitting.Lock()
 	defer g.Scope.Submitting.Unlock()
@@ -185,8 +185,8 @@ func endGroup(g *engine.Group) bool {
 	return true
 }
 
-// endGroupReductions submits the combinations of the open reductions that tasks of the group take
-// part in.
+// endGroupReductions submits the combinations of the open reductions to which tasks of the group
+// contribute.
 func endGroupReductions(g *engine.Group) {
 	var ready engine.RecordList
 	s := g.Scope
@@ -205,8 +205,8 @@ func endGroupReductions(g *engine.Group) {
 	s.RT.StartAll(&ready)
 }
 
-// followGroupGrowth makes what g wrote in buffers that have become parts of others what it wrote of
-// those. Requires: submitting held.
+// followGroupGrowth updates the written data of g for buffers that have been merged into others.
+// Requires: submitting held.
 func followGroupGrowth(g *engine.Group) {
 	for b, of := range g.Wrote {
 		if !b.MovedIn(&g.Scope.Memory) {
@@ -220,8 +220,8 @@ func followGroupGrowth(g *engine.Group) {
 	}
 }
 
-// bringBack submits the task that makes what the group wrote valid on the host: the zero Task where
-// there is nothing to do. It reports false when tasks of the group were submitted meanwhile.
+// bringBack submits a task that makes the data that the group wrote valid on the host. It returns
+// the zero Task if there are none. ended is false if tasks of the group were submitted meanwhile.
 func bringBack(g *engine.Group, o WaitOption) (back Task, ended bool, err error) {
 	s := g.Scope
 	if !g.RT.Topology.Accelerators || o.keep {
@@ -244,18 +244,18 @@ func bringBack(g *engine.Group, o WaitOption) (back Task, ended bool, err error)
 	return Task{s.Commit(r)}, ended, nil
 }
 
-// ownData appends accesses to what the group wrote, but for what unfinished tasks write: in mode In
-// where others read, or where the program only reads. Requires: submitting held, and no task of the
-// group in flight.
+// ownData appends accesses to the data that the group wrote, except data that unfinished tasks
+// write. The mode is In for data that others read, or if the program only reads.
+// Requires: submitting held, and no task of the group in flight.
 func ownData(g *engine.Group, read bool, to []deps.Access) []deps.Access {
 	followGroupGrowth(g)
 	byNumber := func(a, b *memory.Buffer) int { return int(a.ID) - int(b.ID) }
 	for _, b := range slices.SortedFunc(maps.Keys(g.Wrote), byNumber) {
 		if b.Gone.Load() && b.Grown.Load() == nil {
-			continue // it was given back
+			continue // the memory was freed
 		}
 		if b.Grown.Load() == nil && !g.RT.Buffers.Claim(b) {
-			continue // its data are undefined
+			continue // the data are undefined
 		}
 		var taken, shared, rest deps.Set
 		for _, r := range g.Wrote[b].Regions() {
@@ -274,8 +274,8 @@ func ownData(g *engine.Group, read bool, to []deps.Access) []deps.Access {
 	return to
 }
 
-// splitAccess appends accesses to r: in mode In to what is in shared, or to all of it with read,
-// and InOut to the rest.
+// splitAccess appends accesses to r: with mode In to the part in shared, or to all of r if read is
+// true, and with mode InOut to the rest.
 func splitAccess(r deps.Region, shared *deps.Set, read bool, to []deps.Access) []deps.Access {
 	if read {
 		return append(to, deps.Access{Region: r, Mode: deps.In})

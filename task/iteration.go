@@ -14,11 +14,11 @@ import (
 	"github.com/gompss/gompss/task/internal/values"
 )
 
-// errGrown means that a buffer that an iteration uses has grown.
+// errGrown means that a buffer of an iteration has grown.
 var errGrown = errors.New("gompss: a buffer of an iteration has grown")
 
-// followGrowth makes the steps use the buffers that theirs have become parts of. No replay may be
-// in flight then, so it waits for them.
+// followGrowth waits for the replays in flight, and then makes the steps use the buffers into which
+// theirs have been merged.
 func (it *Iteration) followGrowth() error {
 	root := &it.rt.Root
 	if !slices.ContainsFunc(it.buffers, func(b *memory.Buffer) bool { return b.Grown.Load() != nil }) {
@@ -27,14 +27,14 @@ func (it *Iteration) followGrowth() error {
 	if err := it.waitIdle(); err != nil {
 		return err
 	}
-	endReductions(root) // and merges what has grown
+	endReductions(root) // also submits the merges of grown buffers
 	it.recording.followGrowth(&it.rt.Buffers)
 	return nil
 }
 
-// followGrowth makes the steps use the buffers that theirs have become parts of.
+// followGrowth makes the steps use the buffers into which theirs have been merged.
 func (l *recording) followGrowth(t *memory.Table) {
-	parts := map[deps.BufferID]*memory.Buffer{} // the table may not have them any more
+	parts := map[deps.BufferID]*memory.Buffer{} // the table may have dropped them
 	var kept []*memory.Buffer
 	for _, b := range l.buffers {
 		to, _ := b.Target()
@@ -81,47 +81,47 @@ func (l *recording) followGrowth(t *memory.Table) {
 	}
 }
 
-// An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as
-// one task of the runtime: its accesses are those of all its steps together, so that it is ordered
-// with other tasks as the steps would be, and among the steps the recorded order holds. Nothing is
-// analysed for a step. Where all steps are functions without a Scope, with accesses and labels
-// only, and the machine has no accelerator, they do not become tasks at all (package replay); else
-// they are children of that task, on any devices (rerun.go).
+// An Iteration is a recorded graph of tasks: kernels and Go functions. Replay runs them as one task
+// of the runtime, whose accesses are the union of those of all steps, so that it is ordered with
+// other tasks as the steps would be. The recorded edges order the steps; no dependences are
+// computed for them. If all steps are functions without a Scope, with accesses and labels only, and
+// the machine has no accelerator, the steps do not become tasks (package replay). Otherwise they
+// are children of that task and run on any device (rerun.go).
 //
-// Many replays may be in flight, of one iteration and of several: those of one run one after the
-// other, each with the values that Args had when it was asked for.
+// Many replays may be in flight, of the same iteration and of others. Replays of one iteration run
+// one after the other, each with the values that its Args had when Replay was called.
 //
-// An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from
-// the body of a task.
+// An Iteration belongs to one runtime. Any goroutine may call its methods, but a task body must
+// not.
 type Iteration struct {
 	rt       *engine.Runtime
-	mu       spin.Mutex // one call at a time
+	mu       spin.Mutex // serialises calls
 	last     Task
-	broken   error      // why the steps cannot run as they are
-	moved    bool       // a step accesses something else than when the edges were found
-	runsMu   spin.Mutex // innermost
-	freeRuns *replayRun // unused
+	broken   error      // the reason why the steps cannot be replayed in their current state
+	moved    bool       // a step has other accesses than those for which the edges were computed
+	runsMu   spin.Mutex // the innermost lock
+	freeRuns *replayRun // a free list
 	runsMade int
 	run      replay.Run
 	failures stepFailures
 	graph    graphReplay
-	recorder Recorder // of ReplayOrRecord
+	recorder Recorder // the recorder of ReplayOrRecord
 	recording
 }
 
-// A recording holds the steps of an iteration.
+// A recording contains the steps of an iteration.
 type recording struct {
 	steps      []step
 	uses       []use
-	succs      []int32 // of all steps: those of one beside each other
-	preds      []int32 // likewise
-	tasks      bool    // steps become tasks
-	ordered    bool    // one replay comes after another because of what they write
+	succs      []int32 // the successors of all steps, concatenated
+	preds      []int32 // the predecessors, likewise
+	tasks      bool    // the steps become tasks
+	ordered    bool    // the writes of the steps order consecutive replays
 	roots      []int32 // steps without predecessors
-	dynamic    []int32 // steps with Args among the arguments
+	dynamic    []int32 // steps with Args as arguments
 	accesses   []deps.Access
 	buffers    []*memory.Buffer // of the accesses
-	hold       *memory.Hold     // of them
+	hold       *memory.Hold     // keeps the buffers alive
 	args       []anyArg
 	groups     []*engine.Group
 	reductions []*engine.Reduction
@@ -130,10 +130,10 @@ type recording struct {
 // A step is one task of an iteration.
 type step struct {
 	body        func() error
-	nested      func(*Scope) error // in place of body
-	template    *taskTemplate      // in place of both
-	requested   *taskTemplate      // does, for the latest replay that was asked for; guarded by Iteration.mu
-	combines    *engine.Reduction  // in place of all: the step was not asked for, it ends a reduction
+	nested      func(*Scope) error // instead of body
+	template    *taskTemplate      // instead of body and nested
+	requested   *taskTemplate      // the template for the latest call of Replay; guarded by Iteration.mu
+	combines    *engine.Reduction  // instead of all three: a step added by the runtime that combines a reduction
 	accesses    []deps.Access
 	preds       int32
 	firstPred   int32 // its predecessors are preds[firstPred:lastPred]
@@ -142,27 +142,28 @@ type step struct {
 	uses        int32 // its accesses are uses[uses:usesEnd]
 	usesEnd     int32
 	group       int32 // it is in groups[group-1]
-	waits       int32 // it is there for a wait for groups[waits-1]
-	undeferred  bool  // all that come later come after it
+	waits       int32 // it represents the wait for groups[waits-1]
+	undeferred  bool  // all later steps depend on it
 	label       string
-	origin      uintptr // as of a record
+	origin      uintptr // as in a record
 }
 
-// A use is an access as it was given, to compare with.
+// A use is an access as the program specified it, for comparison.
 type use struct {
 	memory values.Range
 	mode   deps.Mode
 	box    *box
 }
 
-// Record calls build, which gives the tasks of one iteration to the recorder, and returns their
+// Record calls build, which submits the tasks of one iteration to the recorder, and returns their
 // graph. No task runs yet.
 //
-// A task with If(false), or a kernel whose if clause is false, comes before all that are recorded
-// after it, and so do the tasks of a Group before what is recorded after its Wait. Reductions are
-// combined where a task accesses the same elements otherwise, and at the end of the iteration.
+// All tasks that are recorded after a task with If(false), or after a kernel whose if clause is
+// false, depend on it. All tasks that are recorded after the Wait of a Group depend on the tasks of
+// the group. Reductions are combined before a task that accesses the same elements in another mode,
+// and at the end of the iteration.
 //
-// Errors: what build returns; those of submitting the tasks.
+// Errors: the error of build; errors of the submissions.
 func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 	if !rt.usable() {
 		return nil, rt.unusable("Runtime.Record")
@@ -179,11 +180,11 @@ func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 	return it, nil
 }
 
-// ErrNotRecordable means that an option is not possible for a recorded task.
+// ErrNotRecordable means that a recorded task does not support an option.
 var ErrNotRecordable = errors.New("not possible in a recorded iteration")
 
-// together returns accesses that conflict with just what one of the given ones conflicts with: what
-// is written, and what is only read.
+// together returns accesses that conflict with exactly the accesses that one of the given ones
+// conflicts with: the written memory, and the memory that is only read.
 func together(accesses []deps.Access) []deps.Access {
 	type sets struct{ written, read deps.Set }
 	var order []deps.BufferID
@@ -218,22 +219,23 @@ func together(accesses []deps.Access) []deps.Access {
 	return out
 }
 
-// Tasks returns the number of steps, those included that combine reductions or stand for the wait
-// of a group.
+// Tasks returns the number of steps, including those that combine reductions or represent the wait
+// for a group.
 func (it *Iteration) Tasks() int { return len(it.steps) }
 
 // Edges returns the number of recorded edges.
 func (it *Iteration) Edges() int { return len(it.succs) }
 
-// Replay submits the iteration as it was recorded, with the values of Arg.Set since then. It comes
-// after the replays before it, and does not wait for them, but where its steps write nothing, or an
-// Arg makes a step access something else than before. The steps that fail are the task's error, a
-// *FailedError; steps that depend on them are skipped.
+// Replay submits the iteration with the values that Arg.Set has set. It runs after the earlier
+// replays but Replay does not wait for them, unless the steps write nothing, or an Arg changes the
+// accesses of a step. If steps fail, the error of the task is a *FailedError; steps that depend on
+// them are skipped.
 //
-// On CPU workers alone the replay is one task, whose steps idle workers help with. While it waits
-// for steps that others run, its worker runs other tasks: a step keeps one worker, as a task does.
+// If there are only CPU workers, the replay is one task, and idle workers help with its steps.
+// While it waits for steps that others run, its worker runs other tasks. Each running step occupies
+// one worker, like a task.
 //
-// Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any
+// Errors: those of Runtime.Go; a *ChangedError if memory that the steps use is not a buffer any
 // more.
 func (it *Iteration) Replay() (Task, error) {
 	if it == nil || it.rt == nil {
@@ -244,8 +246,8 @@ func (it *Iteration) Replay() (Task, error) {
 	return it.replay(nil)
 }
 
-// ReplayIn is Replay for a Group of the program, which then waits for the iteration and cancels it,
-// or for the Runtime.
+// ReplayIn is Replay for a Runtime or for a Group of the program. The group then waits for the
+// iteration and can cancel it.
 func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.ReplayIn", errNilHandle)
@@ -294,17 +296,17 @@ func (it *Iteration) replay(g *engine.Group) (Task, error) {
 		t.templates = append(t.templates, it.steps[i].requested)
 	}
 	task, err := submitIteration(it.rt, t)
-	if errors.Is(err, errGrown) { // since it was looked at
+	if errors.Is(err, errGrown) { // after the check
 		return it.replay(g)
 	}
-	if err == nil { // else the one before is still the last
+	if err == nil { // otherwise the previous replay is still the last
 		it.last = task
 	}
 	return task, err
 }
 
-// freed returns an error when a buffer that the steps use is gone, or about to be; of all of them
-// the runtime's end is the reason.
+// freed returns an error if a buffer that the steps use has been freed, or is about to be. If all
+// of them have, the reason is the end of the runtime.
 func (it *Iteration) freed() error {
 	for _, b := range it.buffers {
 		switch {
@@ -320,7 +322,7 @@ func (it *Iteration) freed() error {
 	return nil
 }
 
-// userOf names the first step that accesses b.
+// userOf returns the name of the first step that accesses b.
 func (it *Iteration) userOf(b *memory.Buffer) string {
 	for i := range it.steps {
 		s := &it.steps[i]
@@ -337,10 +339,10 @@ func (it *Iteration) userOf(b *memory.Buffer) string {
 	return ""
 }
 
-// goneError reports that b is no longer a buffer; user names the task or replay that uses it, or is
-// empty.
+// goneError returns the error that b is not a buffer any more. user names the task or replay that
+// uses it, or is empty.
 func goneError(b *memory.Buffer, user string) error {
-	if g := b.Grown.Load(); g != nil { // of a sequence of kernels, whose addresses its device has
+	if g := b.Grown.Load(); g != nil { // the buffer of a sequence of kernels, whose device has its addresses
 		return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s has become a part of a larger one (%s), as memory around it was used,", b.ID, b.String(), user, g.String())}
 	}
 	by := "Unregister"
@@ -350,8 +352,7 @@ func goneError(b *memory.Buffer, user string) error {
 	return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s was given back by %s", b.ID, b.String(), user, by)}
 }
 
-// goneIn returns an error where one of the buffers of a sequence of kernels is gone, or about to
-// be.
+// goneIn returns an error if a buffer of a sequence of kernels has been freed, or is about to be.
 func goneIn(buffers []*memory.Buffer) error {
 	for _, b := range buffers {
 		if b.Gone.Load() || b.Dropping.Load() {
@@ -361,14 +362,14 @@ func goneIn(buffers []*memory.Buffer) error {
 	return nil
 }
 
-// waitIdle waits until the steps are not in use. Replays end in order.
+// waitIdle waits until no replay uses the steps. Replays end in order.
 //
 // Errors: ErrInsideTask.
 func (it *Iteration) waitIdle() error {
 	if it.last.h.Record == nil {
 		return nil
 	}
-	if err := it.last.Wait(context.Background()); errors.As(err, new(*misuseError)) { // others are of the replay
+	if err := it.last.Wait(context.Background()); errors.As(err, new(*misuseError)) { // other errors are failures of the replay
 		return err
 	}
 	return nil
@@ -383,7 +384,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("task: replay: %s since it was recorded: record it again", e.What)
 }
 
-// submitIteration submits an iteration as one task. The turn is given back with its record.
+// submitIteration submits an iteration as one task. The end of the task frees run t.
 func submitIteration(rt *engine.Runtime, t *replayRun) (Task, error) {
 	kind := engine.GoBody
 	if t.it.tasks {
@@ -399,7 +400,7 @@ func submitIteration(rt *engine.Runtime, t *replayRun) (Task, error) {
 	if r.Label = "iteration"; !t.it.tasks {
 		r.Body = t.body
 	}
-	if err := t.it.freed(); err != nil { // checked again since Replay: from here on a caller that frees it waits for r
+	if err := t.it.freed(); err != nil { // a second check: from here on a caller that frees memory waits for r
 		return handle(rt.Root.Abort(r, err))
 	}
 	r.Accesses = append(r.Accesses, t.it.accesses...)
@@ -409,11 +410,11 @@ func submitIteration(rt *engine.Runtime, t *replayRun) (Task, error) {
 	return Task{rt.Root.Commit(r)}, nil
 }
 
-// A stepFailures keeps the errors of the steps of a replay. It implements replay.Failures.
+// A stepFailures collects the errors of the steps of a replay. It implements replay.Failures.
 type stepFailures struct {
 	it         *Iteration
 	failing    spin.Mutex
-	skipCauses map[int32]*engine.Error // steps that are to be skipped, and because of which failure
+	skipCauses map[int32]*engine.Error // the steps to skip, with the failure that causes it
 	failed     engine.FailedError
 }
 
@@ -445,7 +446,7 @@ func (f *stepFailures) Fail(i int32, cause error) {
 	}
 }
 
-// take returns what failed and forgets it.
+// take returns the collected errors and clears the list.
 func (f *stepFailures) take() error {
 	clear(f.skipCauses)
 	failed := f.failed
@@ -453,10 +454,11 @@ func (f *stepFailures) take() error {
 	return &failed
 }
 
-// runSteps runs the steps of it on the worker of owner, the task of the replay, and on idle ones.
+// runSteps runs the steps of it on the worker of owner, the task of the replay, and on idle
+// workers.
 func (it *Iteration) runSteps(owner *engine.Record) (err error) {
 	broken := true
-	defer func() { // also when a step ended the goroutine
+	defer func() { // deferred, because a step may end the goroutine
 		if broken {
 			err = it.failures.take()
 		}
@@ -465,7 +467,7 @@ func (it *Iteration) runSteps(owner *engine.Record) (err error) {
 	return nil
 }
 
-// prepareRun makes the run ready for the steps.
+// prepareRun prepares the run for the steps.
 func (it *Iteration) prepareRun() {
 	g := replay.Graph{Steps: make([]replay.Step, len(it.steps)), Succs: it.succs, Roots: it.roots}
 	for i := range it.steps {

@@ -16,57 +16,55 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
-// A KernelIteration is a recorded sequence of kernel tasks that one accelerator runs as one task:
-// on a GPU as a graph of its driver, so that a kernel costs what the driver takes for a node and
-// nothing else. Its accesses are those of all its steps, so that it is ordered with other tasks as
-// the steps would be.
+// A KernelIteration is a recorded sequence of kernels that one accelerator runs as one task. On a
+// GPU it is a graph of the driver, so that a kernel costs only as much as a node of such a graph.
+// Its accesses are those of all steps, so that it is ordered with other tasks as the steps would
+// be.
 //
-// It belongs to one runtime. Its methods may be called from any goroutine.
+// It belongs to one runtime. Any goroutine may call its methods.
 type KernelIteration struct {
 	rt           *engine.Runtime
 	kernel       *kernels.Kernel
 	args         []devices.Arg // of all steps
-	reads        []reading     // of package variables
+	reads        []reading     // the package variables that steps read
 	accesses     []deps.Access
 	buffers      []*memory.Buffer
 	hold         *memory.Hold // of them, and of the buffers of args
 	work         deps.Bytes
 	places       sched.PlaceSet
-	tokens       []sched.Tokens // by kind, the most that a step holds
-	orderOnly    bool           // some step says what is copied for it
-	copyAccesses []deps.Access  // of all steps; what is copied where apart is set
+	tokens       []sched.Tokens // by kind, the maximum that a step needs
+	orderOnly    bool           // a step has other accesses for the transfers than for the order
+	copyAccesses []deps.Access  // the accesses of all steps for the transfers, if orderOnly is set
 }
 
-// A reading is a step whose kernel reads package variables, with what they held.
+// A reading is a step whose kernel reads package variables, with the recorded values.
 type reading struct {
 	kernel *kernels.Kernel
 	args   []devices.Arg
 }
 
-// A KernelRecorder takes the steps of a KernelIteration. Nothing runs while it does.
+// A KernelRecorder records the steps of a KernelIteration. Nothing runs meanwhile.
 type KernelRecorder struct {
 	rt    *engine.Runtime
 	it    *KernelIteration
 	graph deps.Domain
-	after int // 1 + the step that all later ones come after; 0 where there is none
-	held  int // 1 + the latest step that holds tokens
+	after int // 1 + the number of the step on which all later steps depend; 0 for none
+	held  int // 1 + the number of the latest step that needs tokens
 	err   error
 }
 
-// RecordKernels calls build, which submits kernels to the recorder in place of a runtime, and
-// returns the sequence. Arguments are what they are when they are recorded: scalars stay as they
-// were.
+// RecordKernels calls build, which submits kernels to the recorder instead of a runtime, and
+// returns the sequence. The arguments keep their recorded values.
 //
-// Commutative steps and those that reduce come one after the other in the order in which they were
-// recorded; steps that hold tokens do so too, and the sequence holds the most that one of them
-// does. All that is recorded after a step whose if clause is false comes after it. The priorities
-// of the steps count for nothing: Replay takes one for all.
+// Commutative steps and reductions run in the order in which they were recorded. So do steps that
+// need tokens; the sequence holds the maximum that one of them needs. Steps that are recorded after
+// a step whose if clause is false depend on it. The priorities of the steps have no effect: Replay
+// sets one for the sequence.
 //
-// Where a step uses memory around what was used before, so that a buffer grows, build is called
-// again.
+// If a step uses memory around a buffer that was used before, so that the buffer grows,
+// RecordKernels calls build again.
 //
-// Errors: what build returns; those of Kernel.Submit; no accelerator that can run all of the
-// kernels.
+// Errors: the error of build; the errors of Kernel.Submit; no accelerator that can run all kernels.
 func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
 	if !rt.usable() {
 		return nil, rt.unusable("Runtime.RecordKernels")
@@ -84,8 +82,8 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 	return nil, &ChangedError{What: "whenever build was called, a step used memory around what an earlier step uses (Register the whole slice first)"}
 }
 
-// recordTries is the number of times that RecordKernels calls build where buffers grow meanwhile:
-// what was recorded before has the addresses of parts.
+// recordTries is the maximum number of times that RecordKernels calls build if buffers grow: a
+// recording contains the addresses of the buffers before.
 const recordTries = 3
 
 func recordKernels(rt *engine.Runtime, label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
@@ -136,11 +134,11 @@ func (r *KernelRecorder) add(k *kernels.Kernel, args []any) error {
 	if err == nil {
 		err = r.take(one, wait || one.Traits.Is(life.Undeferred))
 	}
-	_, err = s.Abort(one, err) // it was only described
+	_, err = s.Abort(one, err) // the record served only to describe the step
 	return err
 }
 
-// take makes a step of a task that was described. With now all later steps come after it.
+// take adds a described task as a step. If undeferred is set, all later steps depend on it.
 func (r *KernelRecorder) take(one *engine.Record, undeferred bool) error {
 	it := r.it
 	if it.places &= one.Item.Allowed; it.places == 0 {
@@ -175,7 +173,7 @@ func (r *KernelRecorder) take(one *engine.Record, undeferred bool) error {
 
 var errNoPlaceForAll = errors.New("no accelerator can run it and the steps before it")
 
-// needs counts the tokens of a step in, and reports whether there are some.
+// needs adds the tokens of a step to those of the sequence, and reports whether there are any.
 func (r *KernelRecorder) needs(one *engine.Record) (some bool) {
 	it := r.it
 	for p, place := range r.rt.Topology.Places {
@@ -197,11 +195,11 @@ func (r *KernelRecorder) needs(one *engine.Record) (some bool) {
 	return some
 }
 
-// order finds what the latest step comes after.
+// order computes the predecessors of the latest step.
 func (r *KernelRecorder) order(accesses []deps.Access, holds, undeferred bool) {
 	steps := r.it.kernel.Device.Steps
 	at := len(steps) - 1
-	r.graph.Submit(&deps.Node{}, accesses) // finds the edges
+	r.graph.Submit(&deps.Node{}, accesses) // computes the edges
 	after := func(i int) {
 		if i > 0 && !slices.Contains(steps[at].After, i-1) {
 			steps[at].After = append(steps[at].After, i-1)
@@ -235,8 +233,8 @@ func (it *KernelIteration) Len() int { return len(it.kernel.Device.Steps) }
 
 // Replay submits the sequence as one task.
 //
-// Errors: those of Kernel.Submit; a *ChangedError when memory that the steps use is no buffer any
-// more, or a package variable that they read has another value than when it was recorded.
+// Errors: those of Kernel.Submit; a *ChangedError if memory that the steps use is not a buffer any
+// more, or if a package variable that they read has changed since it was recorded.
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
@@ -249,7 +247,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	if err := goneIn(it.buffers); err != nil { // from here on a caller that frees one waits for r
+	if err := goneIn(it.buffers); err != nil { // from here on a caller that frees a buffer waits for r
 		return handle(s.Abort(r, err))
 	}
 	r.Kernel, r.Pos = it.kernel, it.kernel.Device.Pos

@@ -25,13 +25,13 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// Dump writes what is in flight: the numbers of tasks that are blocked, ready and running, and the
-// oldest 100 tasks with their line, state, what they wait for and since when. It may be called at
-// any time from any goroutine, also of a body: for a run that does not end. On Unix a program
-// prints it when it gets SIGQUIT.
+// Dump writes the state of the tasks in flight: the numbers of blocked, ready and running tasks,
+// and for the oldest 100 tasks the source line, the state, what each one waits for, and since when.
+// Any goroutine may call it at any time, including a task body, for example to examine a run that
+// does not end. On Unix a program calls it for all runtimes on SIGQUIT.
 //
-// Where the run is not traced, "since" counts from when a wait of the program first saw the task,
-// so that it may be longer.
+// Without a trace, "since" is the time at which a wait of the program first saw the task, so that
+// the true time may be longer.
 func (rt *Runtime) Dump(w io.Writer) error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Dump")
@@ -39,22 +39,23 @@ func (rt *Runtime) Dump(w io.Writer) error {
 	return rt.Status(engine.DumpTasks).Write(w)
 }
 
-// Status is Dump for programs: the run at this moment, with the oldest most tasks in flight.
+// Status returns the state of the run as data, with at most the given number of the oldest tasks in
+// flight.
 func (rt *Runtime) Status(most int) *Status {
 	rt.mustBeUsable("Runtime.Status")
 	return statusOf(&rt.core, most, 0)
 }
 
-// Expect says that the program is going to submit so many more tasks, those of tasks included:
-// Status, Progress and the live page then say what part of them has ended, and how long the rest
-// will take at the rate so far. A later call counts from there; 0 ends the estimate. It is for
-// people, and nothing else depends on it.
+// Expect announces the number of tasks that the program will submit, including children. Status,
+// Progress and the live page then show which part of them has ended, and estimate the remaining
+// time at the rate so far. A later call starts a new estimate; 0 ends it. The estimate has no
+// effect on the run.
 func Expect(rt *Runtime, tasks int64) {
 	rt.mustBeUsable("Expect")
 	rt.core.Samples.Expect(&rt.core, tasks)
 }
 
-// statusOf looks at the run. first, if not 0, is a task that is listed before all others.
+// statusOf returns the state of the run. If first is not 0, that task is listed before all others.
 func statusOf(rt *engine.Runtime, most int, first deps.TaskID) *probe.Status {
 	rt.Samples.Take(rt)
 	live := liveOf(rt)
@@ -84,7 +85,7 @@ func statusOf(rt *engine.Runtime, most int, first deps.TaskID) *probe.Status {
 			}
 		}
 	}
-	s.Tasks = slices.DeleteFunc(s.Tasks, func(k probe.InFlight) bool { // those that have ended meanwhile
+	s.Tasks = slices.DeleteFunc(s.Tasks, func(k probe.InFlight) bool { // tasks that have ended meanwhile
 		return !slices.ContainsFunc(seen, func(v *engine.Sighting) bool { return v.ID == k.ID && v.R.TaskID() == v.ID })
 	})
 	if s.Idle >= engine.StalledAfter && flying > 0 {
@@ -93,7 +94,8 @@ func statusOf(rt *engine.Runtime, most int, first deps.TaskID) *probe.Status {
 	return s
 }
 
-// reportTask describes the state of a task. Requires: mu held, if locked is set.
+// reportTask describes the state of a task.
+// Requires: mu held, if locked is true.
 func reportTask(rt *engine.Runtime, v *engine.Sighting, queued, locked bool) probe.InFlight {
 	k := probe.InFlight{ID: v.ID, Label: v.Copy.ErrorLabel(), At: lineOf(v.Copy.Position()), State: "running", Since: rt.Samples.Age(rt, v)}
 	if k.Label == "" {
@@ -127,8 +129,7 @@ func reportTask(rt *engine.Runtime, v *engine.Sighting, queued, locked bool) pro
 	return k
 }
 
-// innerWait says what a task waits for whose body has returned, or waits itself; "" for one that
-// runs.
+// innerWait describes what a task waits for whose body has returned or waits; "" if the body runs.
 func innerWait(s *engine.Scope) string {
 	pending := s.Pending.Load()
 	children, reasons := pending&(engine.Holder-1), pending/engine.Holder
@@ -153,8 +154,8 @@ func lineOf(p ir.Pos) string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// withStatus adds to the error of a wait that was given up what the first tasks in flight do; first
-// is the task that was waited for, 0 for all.
+// withStatus adds the state of the first tasks in flight to the error of a wait whose context has
+// ended. first is the awaited task, 0 for all tasks.
 func withStatus(rt *engine.Runtime, err error, first deps.TaskID) error {
 	if err == nil {
 		return nil
@@ -173,7 +174,7 @@ func withStatus(rt *engine.Runtime, err error, first deps.TaskID) error {
 	return &WaitError{err, strings.Join(lines, "; ")}
 }
 
-// A WaitError means that the context of a wait ended. It lists the states of the first tasks in
+// A WaitError means that the context of a wait has ended. It lists the states of the first tasks in
 // flight at that time. The tasks continue.
 type WaitError struct {
 	Err   error // with the cause of the context
@@ -184,9 +185,10 @@ func (e *WaitError) Error() string { return e.Err.Error() + ": " + e.Tasks }
 
 func (e *WaitError) Unwrap() error { return e.Err }
 
-// Progress yields what the run does, at once, then every so often (a millisecond at least), and a
-// last time when no task is in flight; then, and when ctx ends, it ends. It is for a line of
-// progress in place of waiting silently, and no wait itself: data are valid on the host after Wait.
+// Progress yields the state of the run immediately, then at intervals of every (at least a
+// millisecond), and finally when no task is in flight. It ends then, or when ctx ends. It serves to
+// print progress while the program waits, but it is not a wait itself: data are valid on the host
+// after Wait only.
 //
 //	for s := range rt.Progress(ctx, time.Second) {
 //		fmt.Printf("\r%d of %d tasks", s.Done, s.Submitted)
@@ -204,22 +206,22 @@ func (rt *Runtime) Progress(ctx context.Context, every time.Duration) iter.Seq[*
 			}
 			endReductions(&rt.core.Root)
 			tick, cancel := context.WithTimeout(ctx, max(every, time.Millisecond))
-			_ = rt.core.Window.Wait(0, tick) // it ends with the tasks, or the time
+			_ = rt.core.Window.Wait(0, tick) // until no task is in flight, or tick
 			cancel()
 		}
 	}
 }
 
-// fetchRecords writes to the records of list, so that their cache lines come from the processor
-// that made them ready, all at once.
+// fetchRecords writes to the records of list, to fetch their cache lines from the processor that
+// made them ready, all in parallel.
 func fetchRecords(list []*engine.Record) {
 	for _, r := range list {
 		r.Link = nil
 	}
 }
 
-// countRecords returns how many records are free, and how many were made. Requires: no submission,
-// and no running task.
+// countRecords returns the numbers of free and of allocated records.
+// Requires: no submission and no running task.
 func countRecords(rt *engine.Runtime) (free, made int64) {
 	lists := []*engine.Magazine{rt.Depot.Full, rt.Magazine}
 	for i := range rt.Pool.States {
@@ -237,7 +239,7 @@ func countRecords(rt *engine.Runtime) (free, made int64) {
 	return free + shelved, made + rt.Depot.Made + rt.FreeNested.Made
 }
 
-// leakOf returns a *LeakError when something is not back where it was before the first task.
+// leakOf returns a *LeakError if a resource has not been returned since the first task.
 // Requires: no task is in flight and the workers have ended.
 func leakOf(rt *engine.Runtime) error {
 	e := &engine.LeakError{}
@@ -259,7 +261,7 @@ func leakOf(rt *engine.Runtime) error {
 	return e
 }
 
-// leakOfRecords compares the free records and details with those that were allocated.
+// leakOfRecords compares the numbers of free and of allocated records and details.
 func leakOfRecords(rt *engine.Runtime, e *engine.LeakError) {
 	free, made := countRecords(rt)
 	engine.AddLeak(e, "records", made-free)
@@ -274,7 +276,7 @@ func leakOfRecords(rt *engine.Runtime, e *engine.LeakError) {
 	engine.AddLeak(e, "details of records", rt.FreeDetails.Made-n)
 }
 
-// leakOfPrivates counts the private copies of reductions that are in no list of spare ones.
+// leakOfPrivates counts the private copies of reductions that are in no free list.
 func leakOfPrivates(rt *engine.Runtime, e *engine.LeakError) {
 	n := int64(0)
 	for _, b := range rt.Buffers.List() {
@@ -292,15 +294,14 @@ func leakOfPrivates(rt *engine.Runtime, e *engine.LeakError) {
 	engine.AddLeak(e, "private copies", n)
 }
 
-// openRuntimes is the runtimes of the process that are not closed, for the signal that prints what
-// they do.
+// openRuntimes lists the open runtimes of the process, for the signal that prints their tasks.
 var openRuntimes runtimeRegistry
 
 type runtimeRegistry struct {
 	mu   sync.Mutex
-	open map[*engine.Runtime]int // and when it was opened, by number
+	open map[*engine.Runtime]int // with its number in the order of creation
 	made int
-	stop func() // of the signal; nil while none is open
+	stop func() // stops the signal handler; nil if no runtime is open
 }
 
 func (g *runtimeRegistry) add(rt *engine.Runtime) {
@@ -346,44 +347,45 @@ func (g *runtimeRegistry) dump(w io.Writer) {
 	}
 }
 
-// Stats holds the counts and times of a runtime so far.
+// Stats are the counts and times of a runtime so far.
 type Stats struct {
 	Submitted int64
-	Failed    int64 // by themselves
-	Skipped   int64 // because of others
+	Failed    int64 // tasks that failed themselves
+	Skipped   int64 // tasks that did not run because another task failed
 	InFlight  int64
-	// Buffers is the number of slices and variables that the runtime knows, of Alloc and ordinary
-	// ones, and Known their size: those of Alloc until Free, registered ones until Unregister, and
-	// others until the collector has freed them.
+	// Buffers is the number of slices and variables that the runtime knows, and Known is their
+	// size. Memory of Alloc counts until Free, registered memory until Unregister, and other memory
+	// until the garbage collector has freed it.
 	Buffers int64
 	Known   deps.Bytes
-	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers);
-	// MostAtOnce is how many were there at the same time, by kind: granted, with tokens taken, and
-	// not over. Where tasks without tokens were put behind others on accelerators there may have
-	// been more for a moment.
+	// ByDevice is the number of tasks that ran, by device name ("smp" for all CPU workers).
+	// MostAtOnce is the maximum number of tasks, by kind, that were granted to a place and not
+	// finished at the same time. It may be too low by the tasks without tokens that were launched
+	// eagerly on accelerators.
 	ByDevice   map[string]int64
 	MostAtOnce map[devices.Kind]int
-	// Makespan is when the last of what devices with a virtual clock, and CPU workers beside them,
-	// have done ended, in their time; 0 without such devices.
+	// Makespan is the virtual time at which the last operation of devices with a virtual clock, and
+	// of the CPU workers beside them, ended; 0 without such devices.
 	Makespan time.Duration
-	// OutOfTurn is how many things in virtual time happened while the program, or a body, seemed to
-	// run, as it waited for something outside of the runtime for ten seconds: placement and
-	// Makespan may then differ between runs.
+	// OutOfTurn is the number of events in virtual time that happened while the program or a body
+	// counted as running, because it had waited for something outside the runtime for ten seconds.
+	// If it is not 0, placement and Makespan may differ between runs.
 	OutOfTurn int64
-	// Choices are the kernels and sizes for which both vector code and another variant were measured
-	// on CPU workers, and which of them runs there from then on.
+	// Choices are the kernels and sizes for which the runtime has measured both vector code and
+	// another variant on CPU workers, and the variant that runs there since then.
 	Choices []VariantChoice
-	// Kernels are the latest run times of kernels by device kind and size. They are measured where
-	// the policy learns: with devices beside the CPU workers, or with Options.Learned.
+	// Kernels are the latest execution times of kernels by device kind and size. They are measured
+	// if the policy learns: with devices beside the CPU workers, or with Options.Learned.
 	Kernels []KernelTime
-	// Absent are the optional devices ("auto", "cuda?") that the run does not have, and why.
+	// Absent lists the optional devices ("auto", "cuda?") that the run does not have, with the
+	// reasons.
 	Absent []machine.Absent
-	// What moved: see machine.Counters.
+	// The numbers of transfers and bytes: see machine.Counters.
 	machine.Counters
 }
 
-// String returns the statistics as lines of text for people: tasks, devices, memory, copies, and
-// the devices that are not there.
+// String returns the statistics as human-readable lines: tasks, devices, memory, transfers, and
+// absent devices.
 func (s Stats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tasks: %d submitted, %d failed, %d skipped, %d in flight\n", s.Submitted, s.Failed, s.Skipped, s.InFlight)
@@ -409,21 +411,22 @@ func (s Stats) String() string {
 	return b.String()
 }
 
-// A KernelTime is how long the runs of a kernel on one kind of device took, for one class of sizes.
+// A KernelTime is the execution time of a kernel on one kind of device, for one size class.
 type KernelTime struct {
 	Kernel string
 	Kind   devices.Kind
-	// Size is the least of the class: the bytes that a task accesses are at least that and less
-	// than twice as many.
+	// Size is the lower limit of the class: tasks in the class access at least Size and less than
+	// twice as many bytes.
 	Size deps.Bytes
-	Runs int64 // all that were measured
-	// Mean, Least and Most are of the latest runs, a rare long one counted as four times the median
-	// at most. A run is the execution alone, without copies; runs that overlap on a device share
-	// their time.
+	Runs int64 // the number of measured executions
+	// Mean, Least and Most describe the latest executions. An outlier counts as at most four times
+	// the median. The time covers the execution alone, without transfers; executions that overlap
+	// on a device share their time.
 	Mean, Least, Most time.Duration
 }
 
-// kernelTimes returns the learned times. Requires: readyQueues.Mu held.
+// kernelTimes returns the learned times.
+// Requires: readyQueues.Mu held.
 func kernelTimes(l *learn.Times) []KernelTime {
 	var list []KernelTime
 	for _, t := range l.Learned.List() {
@@ -448,7 +451,7 @@ func newCounts(places []sched.Place) engine.Counts {
 	return c
 }
 
-// Stats returns the counts and times so far; they are complete when no task is in flight.
+// Stats returns the counts and times so far. They are complete when no task is in flight.
 func (rt *Runtime) Stats() Stats {
 	rt.mustBeUsable("Runtime.Stats")
 	if rt.core.Window.ObservedLive() == 0 {
@@ -481,18 +484,18 @@ func (rt *Runtime) Stats() Stats {
 	return s
 }
 
-// Live is the tasks in flight.
+// Live are the numbers of tasks in flight.
 type Live struct {
-	Blocked int64 // wait for predecessors, or are on their way in or out
-	Ready   int64 // wait for a place
-	Running int64 // have a place: their data are fetched, or they run
-	// RunningOn is Running by the name of the device.
+	Blocked int64 // waiting for predecessors, being submitted, or being retired
+	Ready   int64 // waiting for a place
+	Running int64 // granted to a place: their data are fetched, or they run
+	// RunningOn is Running by device name.
 	RunningOn map[string]int64
-	// Tokens counts those held, by kind.
+	// Tokens is the number of tokens in use, by kind.
 	Tokens map[devices.Kind]int
 }
 
-// Live returns the tasks in flight. The numbers are looked at one after the other while tasks
+// Live returns the numbers of tasks in flight. They are read one after the other while tasks
 // continue; Blocked is the rest.
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
@@ -505,7 +508,7 @@ func liveOf(rt *engine.Runtime) Live {
 	rt.Ready.Mu.Lock()
 	for p, place := range rt.Topology.Places {
 		id := sched.PlaceID(p)
-		on := l.Running // that were on the CPU workers
+		on := l.Running // those on the CPU workers
 		if id != rt.Topology.Host {
 			on = int64(rt.Ready.Sched.Load(id))
 		}

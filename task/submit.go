@@ -17,16 +17,16 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
-// What follows finds the line of a Go function that failed. A task keeps nothing for it: the
-// function knows where it was written.
+// The following functions find the source line of a Go function that failed, from the function
+// itself. A task stores nothing for it.
 
-// originOf is the option that names the function of the program where the body of a task is one of
-// ours that calls it.
+// originOf is the option that names the user's function if the body of a task is a function of the
+// runtime that calls it.
 func originOf(f any) Option {
 	return Option{kind: originOption, n: int64(reflect.ValueOf(f).Pointer())}
 }
 
-// position returns where the body of a step is written.
+// position returns the source position of the body of a step.
 func (s *step) position() ir.Pos {
 	switch {
 	case s.origin != 0:
@@ -37,15 +37,16 @@ func (s *step) position() ir.Pos {
 	return ir.Pos{}
 }
 
-// What follows is how a task that failed runs again. It may when no other task can observe that it
-// has run before: what it only writes is written again, and what it also reads is put back. No
-// other task can have seen what it wrote, as its successors wait.
+// The following functions implement the repetition of a failed task. A task may be repeated if no
+// other task can observe the first execution: it overwrites the data that it only writes, and the
+// runtime restores the data that it also reads. No other task can have read its results, because
+// its successors wait.
 
-// errNoRetry is the reason why a task cannot be run again.
+// errNoRetry is the reason why a task cannot be repeated.
 var errNoRetry = errors.New("retry: what a concurrent access has written cannot be put back: other tasks write it too")
 
-// checkRetry refuses a task that may run again although it could be seen that it has run. options
-// are those with its accesses, if it is no kernel.
+// checkRetry returns an error if the repetition of r could be observed. options are those with its
+// accesses, unless it is a kernel.
 func checkRetry(r *engine.Record, options []Option) error {
 	if r.Retries == 0 {
 		return nil
@@ -56,8 +57,8 @@ func checkRetry(r *engine.Record, options []Option) error {
 	return canRestore(options)
 }
 
-// canRestore returns an error when a task that may run again reads and writes elements that hold Go
-// pointers: what is kept of those would not keep alive what they point at, nor that as it was.
+// canRestore returns an error if a task with retries reads and writes elements that contain Go
+// pointers. A saved copy would neither keep the referenced memory alive nor restore it.
 func canRestore(options []Option) error {
 	for i := range options {
 		if o := &options[i]; o.isAccess() && o.kind&pointerBit != 0 {
@@ -67,15 +68,15 @@ func canRestore(options []Option) error {
 	return nil
 }
 
-// Go submits a task that runs body on a CPU worker, after the tasks submitted before that its
-// accesses depend on. body may use what the accesses name, as they say, until it returns. What it
-// returns, or panics with, is the task's error.
+// Go submits a task that runs body on a CPU worker, after the earlier tasks that its accesses
+// depend on. body may access the memory of the accesses, in their modes, until it returns. Its
+// result, or a panic, is the error of the task.
 //
-// A body that has work for tasks of its own takes a Scope: GoScope. What it submits to the Runtime
-// are siblings of its own task, as if they had been submitted after it; it must not wait for those
-// (ErrInsideTask), nor for anything else that needs a worker.
+// A body that submits children takes a Scope: see GoScope. Tasks that a body submits to the Runtime
+// are siblings of its own task, as if the program had submitted them after it. The body must not
+// wait for them (ErrInsideTask), nor for anything else that needs a worker.
 //
-// Errors: about the accesses, the places and the tokens; nothing has been submitted then.
+// Errors: of the accesses, places and tokens; no task has been submitted then.
 func (rt *Runtime) Go(body func() error, options ...Option) (Task, error) {
 	if !rt.usable() {
 		return Task{}, rt.unusable("Runtime.Go")
@@ -104,8 +105,8 @@ func goTask(s *engine.Scope, g *engine.Group, body func() error, options []Optio
 	return submitGo(s, r, options)
 }
 
-// GoScope is Go for a body that submits tasks of its own, with the Scope that it is given. The task
-// has finished when they are.
+// GoScope is Go for a body that submits children to the Scope that it receives. The task finishes
+// after its children.
 func (rt *Runtime) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
 	if !rt.usable() {
 		return Task{}, rt.unusable("Runtime.GoScope")
@@ -128,7 +129,7 @@ func goScope(s *engine.Scope, g *engine.Group, body func(*Scope) error, options 
 	return submitGo(s, r, options)
 }
 
-// GoContext is Go for a body that wants to know when the runtime's context is done.
+// GoContext is Go for a body that receives the context of the task.
 func (rt *Runtime) GoContext(body func(context.Context) error, options ...Option) (Task, error) {
 	if !rt.usable() {
 		return Task{}, rt.unusable("Runtime.GoContext")
@@ -146,7 +147,7 @@ func (rt *Runtime) GoContext(body func(context.Context) error, options ...Option
 
 var errNoBody = errors.New("task: go: body is nil")
 
-// submitGo submits r, of which begin and the caller have filled in what is not in options.
+// submitGo submits r. Begin and the caller have set the fields that are not in options.
 func submitGo(s *engine.Scope, r *engine.Record, options []Option) (Task, error) {
 	if err := describeGo(s.RT, r, options); err != nil {
 		return handle(s.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err)))
@@ -164,8 +165,8 @@ func submitGo(s *engine.Scope, r *engine.Record, options []Option) (Task, error)
 	return Task{s.Commit(r)}, nil
 }
 
-// endReductions has all reductions combined: no more tasks join them. Buffers that have grown are
-// merged.
+// endReductions submits the combinations of all open reductions, so that no more tasks join them,
+// and the merges of buffers that have grown.
 func endReductions(s *engine.Scope) {
 	var ready engine.RecordList
 	s.Submitting.Lock()
@@ -215,7 +216,7 @@ func describeGo(rt *engine.Runtime, r *engine.Record, options []Option) (err err
 	return rt.Ready.Sched.Prepare(&r.Item, allowed, r.Settings.Tokens)
 }
 
-// applyOptions reads the options into r.
+// applyOptions sets the fields of r that the options specify.
 func applyOptions(rt *engine.Runtime, r *engine.Record, options []Option) error {
 	for i := range options {
 		if err := applyOption(rt, r, &options[i]); err != nil {
@@ -301,7 +302,7 @@ func setTokens(s *engine.Settings, kind devices.Kind, n int) error {
 	return nil
 }
 
-// addAccess adds what o says to the accesses of r. An empty slice is no access.
+// addAccess appends the access of o to those of r. An empty slice is no access.
 func addAccess(t *memory.Table, r *engine.Record, o *Option) error {
 	if o.weak() {
 		return nil // see addWeak
@@ -313,7 +314,7 @@ func addAccess(t *memory.Table, r *engine.Record, o *Option) error {
 	return addRegion(r, b, region, o)
 }
 
-// regionOf returns the region that o names, and its buffer: nil for an empty one.
+// regionOf returns the region of o and its buffer, nil for an empty region.
 func regionOf(t *memory.Table, r *engine.Record, o *Option) (*memory.Buffer, deps.Region, error) {
 	if o.box() != nil {
 		return regionOfBox(t, r, o)
@@ -332,7 +333,7 @@ func regionOf(t *memory.Table, r *engine.Record, o *Option) (*memory.Buffer, dep
 func addRegion(r *engine.Record, b *memory.Buffer, region deps.Region, o *Option) error {
 	mode := o.mode()
 	if r.Kind == engine.WaitBody && mode != deps.In {
-		mode = deps.InOut // the waiting goroutine is alone
+		mode = deps.InOut // no other task may access the region during the wait
 	}
 	if mode >= deps.Concurrent {
 		r.Need()
@@ -390,7 +391,7 @@ func regionOfBox(t *memory.Table, r *engine.Record, o *Option) (b *memory.Buffer
 	return b, region, nil
 }
 
-// addWeak adds the weak accesses among options to those of r, which has the others.
+// addWeak appends the weak accesses among options to the other accesses of r.
 func addWeak(rt *engine.Runtime, r *engine.Record, options []Option) error {
 	var list []deps.Access
 	for i := range options {
@@ -435,12 +436,12 @@ var (
 	errEarlyRelaxed = errors.New("early release: of a task with concurrent, commutative or reduction accesses")
 )
 
-// The rest of this file submits plain tasks: Go tasks of the program without options other than in,
-// out and inout accesses. They have no detail record, since nothing but accesses describes them.
+// The rest of this file submits plain tasks: Go tasks of the program whose only options are in, out
+// and inout accesses. They have no detail record, because only their accesses describe them.
 //
-// They are described with the lock of submission held. Where four goroutines submit, finding the
-// accesses before the lock is taken gains nothing that can be measured: it is a tenth of what the
-// lock is held for, and the rest is the graph.
+// Their accesses are found with the submission lock held. With four submitting goroutines, finding
+// them before taking the lock has no measurable advantage: it takes a tenth of the time for which
+// the lock is held, and the graph takes the rest.
 
 // isPlain reports whether a Go task in group g is plain.
 func isPlain(s *engine.Scope, g *engine.Group, options []Option) bool {
@@ -466,7 +467,7 @@ func goPlain(s *engine.Scope, body func() error, options []Option) (Task, error)
 		return Task{}, err
 	}
 	r := s.TakeRecord()
-	r.Body = body // its line is in the error of a refusal
+	r.Body = body // the error of a refused task contains its line
 	if err := describePlain(&s.Declared, s, options); err != nil {
 		return handle(s.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err)))
 	}

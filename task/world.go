@@ -16,55 +16,56 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// This file is all that the engine knows of programs on several ranks: package dist decides, and
-// adds what it needs through LocalTasks.
+// This file is the interface of the engine to programs on several ranks. Package dist makes the
+// decisions, and submits additional tasks through LocalTasks.
 
-// A World joins this runtime with those of other ranks, which submit the same tasks in the same
-// order; package dist has them. Its methods but Failed are called by one goroutine at a time,
-// without a lock of the runtime.
+// A World connects this runtime with those of other ranks, which submit the same tasks in the same
+// order. Package dist implements it. Only one goroutine at a time calls its methods, except Failed,
+// and it holds no lock of the runtime.
 type World interface {
 	// Attach is called once, by New.
 	Attach(local *LocalTasks) error
 	// Submit is called for each task of the program, in the order of submission. It reports whether
-	// the task runs on this rank, and has submitted what must come before through LocalTasks.
+	// the task runs on this rank. Before it returns, it submits the tasks that must precede it
+	// through LocalTasks.
 	Submit(t *Submission) (here bool, err error)
-	// Complete is called before Runtime.Wait waits: it submits what must be done before the tasks
-	// so far count as done.
+	// Complete is called before Runtime.Wait waits. It submits the remaining work of the tasks so
+	// far.
 	Complete() error
-	// Share is called by WaitOn: all ranks read, and none but this call waits.
+	// Share is called by WaitOn: afterwards all ranks may read the data. Only this rank waits.
 	Share(accesses []deps.Access) error
-	// Wait is called when all tasks of this rank are done, with its failures; the result is that of
-	// Runtime.Wait.
+	// Wait is called with the failures of this rank when all its tasks have finished. Its result is
+	// the result of Runtime.Wait.
 	Wait(ctx context.Context, local error) error
-	// Failed is called by any goroutine when a task of this rank has failed. It does not wait.
+	// Failed is called by any goroutine when a task of this rank has failed. It does not block.
 	Failed(err error)
-	// Close is called by Runtime.Close when all ranks have waited, with the result of that, and
-	// returns it with its own.
+	// Close is called by Runtime.Close with the result of its wait, when all ranks have waited. It
+	// returns that error joined with its own.
 	Close(err error) error
 }
 
-// A Submission is a task of the program as its rank is chosen. It is valid during the call.
+// A Submission is a task of the program while its rank is chosen. It is valid during the call only.
 type Submission struct {
 	Name     string
-	Origin   uintptr // a Go function of the task; 0 where it is a kernel
-	Rank     int     // where OnRank puts it, -1 where the accesses decide
+	Origin   uintptr // the code address of the Go function of the task; 0 for a kernel
+	Rank     int     // the rank of OnRank, -1 if the accesses determine the rank
 	Priority int
 	Accesses []deps.Access
-	Reducers []Reducer // of the accesses that are reductions
+	Reducers []Reducer // the operators of the accesses that are reductions
 }
 
-// A Skipper is a World that can say of a task whose accesses are whole blocks that it is none of
-// this rank's business, at the cost of some additions.
+// A Skipper is a World with a fast check whether a task whose accesses are whole blocks does not
+// concern this rank.
 type Skipper interface {
-	// Block returns the number of the block that is elements [lo, hi) of a buffer, and false where
-	// that is no block. The number is that as long as there is the buffer.
+	// Block returns the number of the block with elements [lo, hi) of a buffer, valid for the life
+	// of the buffer. ok is false if this range is not a block.
 	Block(b deps.BufferID, lo, hi int64) (number uint64, ok bool)
-	// Skip counts a task with n accesses to blocks, and reports whether it is another rank's alone.
-	// Where it reports false, nothing has changed, and Submit is called.
+	// Skip counts a task with n accesses to blocks, and reports whether it concerns only another
+	// rank. If it returns false, it has changed nothing, and Submit is called.
 	Skip(name string, n int, a, b, c BlockAccess) bool
 }
 
-// SkipBlocks is the most accesses of a task that Skip is called for.
+// SkipBlocks is the maximum number of accesses of a task for which Skip is called.
 const SkipBlocks = 3
 
 // A BlockAccess is the number of a block and the mode of an access to it: In, Out or InOut.
@@ -73,13 +74,12 @@ type BlockAccess uint64
 func (a BlockAccess) Block() uint64   { return uint64(a) >> 8 }
 func (a BlockAccess) Mode() deps.Mode { return deps.Mode(a) }
 
-// knownBlocks are blocks that were found, by where they begin. They belong to the submitting
-// goroutine.
+// knownBlocks is a cache of block numbers by address. It belongs to the submitting goroutine.
 type knownBlocks [1 << knownBits]knownBlock
 
 const knownBits = 10
 
-// A knownBlock is memory that is a block, and the number of that.
+// A knownBlock is the memory of a block, and its number.
 type knownBlock struct {
 	at     values.Pointer
 	n      int64
@@ -88,13 +88,13 @@ type knownBlock struct {
 	buffer *memory.Buffer
 }
 
-// A skipper asks a World which tasks are of other ranks alone.
+// A skipper asks a World which tasks concern only other ranks.
 type skipper struct {
 	of    Skipper
 	known knownBlocks
 }
 
-// find returns the block that is the memory of an access.
+// find returns the number of the block that option o accesses.
 func (k *skipper) find(rt *engine.Runtime, o *Option) (number uint64, ok bool) {
 	const mix = 0x9e3779b97f4a7c15
 	e := &k.known[uint64(uintptr(o.at)>>6)*mix>>(64-knownBits)]
@@ -115,7 +115,7 @@ func (k *skipper) find(rt *engine.Runtime, o *Option) (number uint64, ok bool) {
 	return number, ok
 }
 
-// skips reports whether a task with these options is another rank's alone.
+// skips reports whether a task with these options concerns only another rank.
 func (k *skipper) skips(rt *engine.Runtime, options []Option) bool {
 	var blocks [SkipBlocks]BlockAccess
 	n, name := 0, engine.Unlabelled
@@ -128,7 +128,7 @@ func (k *skipper) skips(rt *engine.Runtime, options []Option) bool {
 		case labelOption:
 			name = o.text()
 			continue
-		case priorityOption, costOption: // of a task that runs elsewhere
+		case priorityOption, costOption: // without effect on a task that runs elsewhere
 			continue
 		}
 		if o.what() != accessOption || o.mode() > deps.InOut || n == SkipBlocks {
@@ -153,13 +153,13 @@ type Reducer struct {
 // Fill writes the neutral element to region r of the buffer whose memory is data.
 func (o *Reducer) Fill(data []byte, r deps.Region) { o.op.Fill(values.BlobAddress(data), r) }
 
-// Fold joins region r of src into that of dst: both are the memory of a whole buffer.
+// Fold combines region r of src into that of dst. Both slices are the memory of a whole buffer.
 func (o *Reducer) Fold(dst, src []byte, r deps.Region) {
 	o.op.Fold(values.BlobAddress(dst), values.BlobAddress(src), r)
 }
 
-// LocalTasks submits tasks that are of one rank alone, as those that send and receive. They are
-// ordered with those of the program.
+// LocalTasks submits tasks of this rank only, for example to send and receive. They are ordered
+// with the tasks of the program.
 type LocalTasks struct{ rt *engine.Runtime }
 
 // Go submits a task with accesses whose body has a Scope.
@@ -185,8 +185,7 @@ func (l *LocalTasks) Go(label string, accesses []deps.Access, priority int, body
 	return nil
 }
 
-// Memory is what a LocalTasks knows of a buffer: its number here, its bytes, the bytes of an
-// element.
+// Memory describes a buffer: its local number, its bytes, and the size of an element.
 type Memory struct {
 	Buffer deps.BufferID
 	Data   []byte
