@@ -44,7 +44,7 @@ func (u *submitter) pendingBehind(op *operation, batches bool) (home *stream) {
 		if !ok || !u.owns(ours) || ours.pending == nil {
 			continue
 		}
-		if s := ours.pending; home == nil && batches && s.leadsTo(ours) {
+		if s := ours.pending; home == nil && batches && s.shouldContinue(ours) {
 			home = s
 		}
 	}
@@ -80,12 +80,12 @@ func (u *submitter) enlist(op *operation, home *stream) {
 		err = firstError(e.after) // a flush may have failed pending predecessors
 	}
 	if err != nil {
-		e.doom(err)
+		e.failWith(err)
 		u.engine.completions.push(e)
 		return
 	}
 	if err := u.complete(op); err != nil {
-		e.doom(u.health.failAt(e, err))
+		e.failWith(u.health.failAt(e, err))
 		u.engine.completions.push(e)
 		return
 	}
@@ -156,14 +156,14 @@ func (u *submitter) send(s *stream, list []*operation) {
 	for _, op := range list {
 		op.event.pending = nil
 	}
-	if s.unmarked() >= s.patience() {
+	if s.unmarked() >= s.maxUnmarked() {
 		_ = s.record() // after an error the operations fail too
 	}
 	for i, op := range list {
 		for _, next := range op.event.enter(s) {
 			next.event.device.engine.push(next)
 		}
-		op.spent()
+		op.recycle()
 		list[i] = nil
 	}
 }
@@ -176,7 +176,7 @@ func (u *submitter) sendOne(op *operation) {
 		u.launchOn(op)
 		return
 	}
-	op.event.doom(err)
+	op.event.failWith(err)
 	op.event.began = monotonic()
 	op.stream.push(op.event)
 }

@@ -238,10 +238,10 @@ func TestBriefKernelsStayOnTheirStream(t *testing.T) {
 		chosen[d.submitter.chooseStream(after)] = true
 	}
 	require.Len(t, chosen, 2)
-	s.pace = int64(briefTime)
+	s.opTime = int64(briefTime)
 	for range 3 {
 		require.Same(t, s, d.submitter.chooseStream(after))
 	}
-	s.pace++
+	s.opTime++
 	require.NotSame(t, d.submitter.chooseStream(after), d.submitter.chooseStream(after))
 }

@@ -99,7 +99,7 @@ func (c *clock) timeOf(e *event, last uintptr) {
 		return
 	}
 	defer func() { c.spare.put(t.first); t.first = 0 }()
-	if c.gpu.lost.Load() != nil || e.doomed() != nil {
+	if c.gpu.lost.Load() != nil || e.failure() != nil {
 		return
 	}
 	if time.Since(c.at) > clockAge && c.set() != nil {

@@ -49,7 +49,7 @@ func (d *Device) copyOperation(t devices.Transfer) (_ *operation, over *event) {
 	}
 	if op.stream != d.streams.between {
 		var has bool
-		has, over = d.platform.pins.ask(t.Region.Buffer)
+		has, over = d.platform.pins.request(t.Region.Buffer)
 		op.host = !has
 	}
 	return op, over

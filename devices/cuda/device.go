@@ -173,7 +173,7 @@ func (d *Device) Close() error {
 	d.modules.making.end()
 	d.modules.tuner.Close()
 	if d.gpu.stuck.Load() {
-		d.platform.pins.rest(d)
+		d.platform.pins.waitIdle(d)
 		return nil
 	}
 	d.gpu.enter()
@@ -196,7 +196,7 @@ func (d *Device) freeAll() error {
 	free(d.streams.freeBatches())
 	free(d.modules.unloadAll(d))
 	free(d.mirrors.freeAll(d))
-	d.platform.pins.rest(d)
+	d.platform.pins.waitIdle(d)
 	free(d.spare.freeAll())
 	free(d.slots.freeAll())
 	free(d.clock.stop())

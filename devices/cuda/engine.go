@@ -14,41 +14,42 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// How an engine waits when there is nothing to enqueue: it looks without pause while something
-// happened lately, as chains of short kernels and copies want it; then it naps between looks, and
-// with nothing in flight it sleeps.
+// These constants control how an engine waits when there is nothing to enqueue. It polls without
+// pause while operations have been active recently, for the latency of chains of short kernels and
+// copies. Then it sleeps for a short time between polls. If no operation is in flight, it sleeps
+// until it is woken.
 //
-// The naps are nanosleep's: the Go runtime rounds what an idle process sleeps up to a millisecond.
-// To wake a thread that sleeps takes 70 microseconds in a virtual machine, so the goroutine that
-// finds the next one asleep does its work.
+// The short sleeps use nanosleep, because the Go runtime rounds the sleep of an idle process up to
+// a millisecond. Waking a sleeping thread takes 70 microseconds in a virtual machine, so a
+// goroutine that finds the next thread asleep does its work itself.
 const (
-	eager         = time.Millisecond
+	activePoll    = time.Millisecond
 	nap           = 20 * time.Microsecond
-	minProcessors = 4 // processors below which no thread spins
+	minProcessors = 4 // on a machine with fewer processors no thread polls
 )
 
-// lookEvery is the number of operations that an engine enqueues before it looks at what has
-// finished: to ask the driver takes a third of the time that a launch takes.
-const lookEvery = 32
+// pollEvery is the number of operations that an engine enqueues between two polls for completions.
+// A query of the driver takes a third of the time of a launch.
+const pollEvery = 32
 
-// An engine is the goroutine of a device that calls the driver for work: it enqueues what is
-// submitted, in order, and sees what has finished. That both are one thread's keeps them from
-// waiting for each other inside the driver.
+// An engine is the goroutine of a device that calls the driver: it enqueues submitted operations in
+// order, and polls for completions. If two threads did this, they would contend for locks in the
+// driver.
 type engine struct {
 	device      *Device
 	done        sync.WaitGroup
 	completions completionThread
 	launcher    launchThread
-	flying      atomic.Int64 // operations submitted that have not happened
+	flying      atomic.Int64 // operations that were submitted and have not happened
 
-	heard    []*event     // the goroutine's
-	queued   atomic.Int32 // length of jobs, to be looked at without the lock
-	mu       spin.Mutex
-	wake     sync.Cond
-	jobs     []*operation
-	asleep   atomic.Bool
-	nudged   bool // an operation came to a stream without the engine
-	stopping bool
+	collected []*event     // used by the goroutine only
+	queued    atomic.Int32 // the length of jobs, read without the lock
+	mu        spin.Mutex
+	wake      sync.Cond
+	jobs      []*operation
+	asleep    atomic.Bool
+	notified  bool // an operation was enqueued by another goroutine
+	stopping  bool
 }
 
 func (g *engine) start(d *Device) {
@@ -60,18 +61,19 @@ func (g *engine) start(d *Device) {
 	g.done.Go(g.run)
 }
 
-// submit enqueues op behind events: on the engine's goroutine, and there at once when the GPU can
-// do the waiting, else when they have happened. It returns at once.
+// submit submits op to run after the events in after, and returns its event immediately. The
+// engine's goroutine enqueues it right away if the GPU can wait for the events, otherwise when they
+// have happened.
 func (g *engine) submit(op *operation, after []devices.Event) devices.Event {
-	e := op.event // from submit on op may be another one
+	e := op.event // after accept, op may have been recycled
 	if g.accept(op, after) {
 		g.enqueue(op)
 	}
 	return e
 }
 
-// accept counts op in, behind events, for the engine to enqueue. It reports false when op has
-// failed, as the device is lost.
+// accept counts op as in flight, with its predecessors, for the engine to enqueue. It returns false
+// if op has failed because the device is lost.
 func (g *engine) accept(op *operation, after []devices.Event) bool {
 	e := op.event
 	if err := g.device.gpu.alive(); err != nil {
@@ -88,7 +90,7 @@ func (g *engine) accept(op *operation, after []devices.Event) bool {
 	return true
 }
 
-// enqueue has op enqueued: here and now when the engine sleeps.
+// enqueue enqueues op: on this goroutine if the engine is asleep.
 func (g *engine) enqueue(op *operation) {
 	if !g.asleep.Load() {
 		g.push(op)
@@ -97,13 +99,13 @@ func (g *engine) enqueue(op *operation) {
 	d := g.device
 	d.gpu.enter()
 	if s := d.submitter.begin(op, false); s != nil {
-		_ = s.record() // if there is something on it; what that would have stood for fails with it
+		_ = s.record() // if the stream has operations; an error is also theirs
 	}
 	d.gpu.leave()
-	g.nudge()
+	g.notify()
 }
 
-// push has op enqueued by the engine. It does not block.
+// push queues op for the engine. It does not block.
 func (g *engine) push(op *operation) {
 	spin.Lock(&g.mu)
 	g.jobs = append(g.jobs, op)
@@ -114,7 +116,7 @@ func (g *engine) push(op *operation) {
 	}
 }
 
-// take returns what has been pushed, and keeps spare for what comes.
+// take returns the queued operations, and keeps spare as the next queue.
 func (g *engine) take(spare []*operation) []*operation {
 	spin.Lock(&g.mu)
 	defer g.mu.Unlock()
@@ -136,7 +138,7 @@ func (g *engine) completed() {
 	}
 }
 
-// stop waits until nothing is in flight and ends the goroutines.
+// stop waits until no operation is in flight and ends the goroutines.
 func (g *engine) stop() {
 	g.mu.Lock()
 	g.stopping = true
@@ -147,11 +149,11 @@ func (g *engine) stop() {
 	g.launcher.stop()
 }
 
-// sleep waits until there is something to do, and reports false when there never will be.
+// sleep waits until there is work, and returns false when the engine has to stop.
 func (g *engine) sleep() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for len(g.jobs) == 0 && !g.nudged {
+	for len(g.jobs) == 0 && !g.notified {
 		if g.stopping && g.flying.Load() == 0 {
 			return false
 		}
@@ -159,7 +161,7 @@ func (g *engine) sleep() bool {
 		g.wake.Wait()
 		g.asleep.Store(false)
 	}
-	g.nudged = false
+	g.notified = false
 	return true
 }
 
@@ -170,18 +172,18 @@ func (g *engine) run() {
 	streams := d.streams.all()
 	d.gpu.enter()
 	defer d.gpu.leave()
-	begun := 0 // since it last looked
+	begun := 0 // since the last poll
 	for busy := monotonic(); ; {
 		if g.queued.Load() > 0 {
 			jobs = g.take(jobs)
 			for i, op := range jobs {
 				d.submitter.begin(op, true)
 				jobs[i] = nil
-				if begun++; begun == lookEvery {
+				if begun++; begun == pollEvery {
 					begun = 0
 					d.submitter.flushAll()
 					markAll(streams)
-					g.look(streams, false)
+					g.poll(streams, false)
 				}
 			}
 			d.submitter.flushAll()
@@ -194,11 +196,11 @@ func (g *engine) run() {
 		if g.queued.Load() == 0 {
 			markAll(streams)
 		}
-		found, empty := g.look(streams, true)
+		found, empty := g.poll(streams, true)
 		waited := time.Duration(monotonic() - busy)
 		switch {
 		case found || g.completions.queued.Load() > 0:
-			if g.completions.reportNow() { // the completion thread sleeps: the waiting goroutine runs next on this thread
+			if g.completions.reportNow() { // the completion thread is asleep: let the waiting goroutine run next on this thread
 				d.gpu.leave()
 				runtime.Gosched()
 				d.gpu.enter()
@@ -214,35 +216,37 @@ func (g *engine) run() {
 			}
 			busy = monotonic()
 		case !empty && waited >= spin:
-			rest(nap)
+			shortSleep(nap)
 		}
 	}
 }
 
-// markAll makes marks for all that has none. Requires: the context is current.
+// markAll records marks for all operations without one.
+// Requires: the context is current.
 func markAll(streams []*stream) {
 	for _, s := range streams {
 		if s.unmarked() > 0 {
-			_ = s.record() // what it would stand for fails with it
+			_ = s.record() // an error is also the error of the operations
 		}
 	}
 }
 
-// rest gives the processor up for about d.
-func rest(d time.Duration) {
+// shortSleep releases the processor for about d.
+func shortSleep(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
-	_ = unix.Nanosleep(&t, nil) // an interrupted nap is a shorter one
+	_ = unix.Nanosleep(&t, nil) // an interrupted sleep is shorter
 }
 
-// look hands on the events that have happened since it last looked, and reports whether there were
-// any and whether none is left. Where several marks are in flight it asks for one in the middle,
-// since those before it have finished when that is; with closely it finds them all. Requires: the
-// context is current, on the engine's goroutine.
-func (g *engine) look(streams []*stream, closely bool) (found, empty bool) {
+// poll collects the events that have happened since the last poll. It reports whether there were
+// any, and whether no operation is left in flight. If several marks are in flight, it queries one
+// in the middle, because earlier marks have then completed too; with closely it finds all completed
+// ones.
+// Requires: the context is current, on the engine's goroutine.
+func (g *engine) poll(streams []*stream, closely bool) (found, empty bool) {
 	empty = true
 	for _, s := range streams {
 		for s.length() > 0 {
-			n := g.lookAt(s, closely)
+			n := g.pollStream(s, closely)
 			found = found || n > 0
 			if n == 0 || !closely {
 				empty = empty && s.length() == 0
@@ -256,14 +260,14 @@ func (g *engine) look(streams []*stream, closely bool) (found, empty bool) {
 func middle(n int) int { return (n - 1) / 2 }
 func earliest(int) int { return 0 }
 
-// lookAt asks for a mark or two of a stream, and returns how many events have happened.
-func (g *engine) lookAt(s *stream, closely bool) int {
+// pollStream queries one or two marks of a stream, and returns the number of completed events.
+func (g *engine) pollStream(s *stream, closely bool) int {
 	d := g.device
 	if d.gpu.lost.Load() != nil {
-		return g.hear(s, 1<<64-1, 0)
+		return g.collect(s, 1<<64-1, 0)
 	}
 	choose := middle
-	if d.clock.on { // the mark of each event says when it finished
+	if d.clock.on { // the mark of each event gives its time
 		choose = earliest
 	}
 	for {
@@ -273,9 +277,9 @@ func (g *engine) lookAt(s *stream, closely bool) int {
 		}
 		over, heard := d.health.ended(m, s), 0
 		if over {
-			heard = g.hear(s, m.upTo, m.cu)
+			heard = g.collect(s, m.upTo, m.cu)
 		}
-		m.letGo()
+		m.unref()
 		if over || n < 2 || !closely || g.queued.Load() > 0 || choose(n) == 0 {
 			return heard
 		}
@@ -283,25 +287,26 @@ func (g *engine) lookAt(s *stream, closely bool) int {
 	}
 }
 
-// hear hands on the events of a stream up to a number; last is the CUevent behind them.
-func (g *engine) hear(s *stream, upTo uint64, last uintptr) int {
+// collect passes the events of a stream up to a number to the completion thread. last is the
+// CUevent after them.
+func (g *engine) collect(s *stream, upTo uint64, last uintptr) int {
 	now, first := monotonic(), s.first()
-	g.heard = s.popTo(upTo, g.heard[:0])
-	n := len(g.heard)
+	g.collected = s.popTo(upTo, g.collected[:0])
+	n := len(g.collected)
 	if n == 0 {
 		return 0
 	}
-	pace := (now - max(first.began, s.moved)) / int64(n)
-	if s.pace > 0 {
-		pace = (3*s.pace + pace) / 4
+	pace := (now - max(first.began, s.lastDone)) / int64(n)
+	if s.opTime > 0 {
+		pace = (3*s.opTime + pace) / 4
 	}
-	atomic.StoreInt64(&s.pace, max(1, pace))
-	s.moved = now
-	for _, e := range g.heard {
+	atomic.StoreInt64(&s.opTime, max(1, pace))
+	s.lastDone = now
+	for _, e := range g.collected {
 		g.device.clock.timeOf(e, last)
 	}
-	g.completions.push(g.heard...)
-	clear(g.heard)
+	g.completions.push(g.collected...)
+	clear(g.collected)
 	return n
 }
 
@@ -311,7 +316,7 @@ func pollTime() time.Duration {
 	if runtime.GOMAXPROCS(0) < minProcessors {
 		return 0
 	}
-	return eager
+	return activePoll
 }
 
 // monotonic is the time since the process started, in nanoseconds.
@@ -320,7 +325,7 @@ func monotonic() int64 { return int64(time.Since(started)) }
 var started = time.Now()
 
 // A pageableThread is the goroutine of a device for copies of host memory that is not pinned: the
-// driver looks at that memory before it returns, which may take as long as the copy.
+// driver accesses that memory before the call returns, which may take as long as the copy.
 type pageableThread struct {
 	device   *Device
 	done     sync.WaitGroup
@@ -343,7 +348,7 @@ func (c *pageableThread) push(op *operation) {
 	c.wake.Signal()
 }
 
-// stop finishes the rest and ends the goroutine.
+// stop finishes the queued copies and ends the goroutine.
 func (c *pageableThread) stop() {
 	c.mu.Lock()
 	c.stopping = true
@@ -369,14 +374,14 @@ func (c *pageableThread) run() {
 			c.device.submitter.place(op)
 			c.device.gpu.leave()
 		}
-		c.device.engine.nudge()
+		c.device.engine.notify()
 	}
 }
 
-// nudge wakes the engine: something is on a stream.
-func (g *engine) nudge() {
+// notify wakes the engine after another goroutine has enqueued an operation.
+func (g *engine) notify() {
 	g.mu.Lock()
-	g.nudged = true
+	g.notified = true
 	g.mu.Unlock()
 	g.wake.Signal()
 }

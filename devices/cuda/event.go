@@ -14,54 +14,55 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
-// An event is the end of one operation on a GPU. It happens when the engine has seen a mark that
-// stands for it, or when the operation could not be enqueued.
+// An event is the completion of one operation on a GPU. It happens when the engine has seen a
+// completed mark that covers it, or when the operation could not be enqueued.
 type event struct {
 	device *Device
-	// What it is the end of: the launch of a kernel with a label, or a copy.
+	// The operation: the launch of a kernel, with a label, or a copy.
 	kernel *devices.Kernel
 	label  string
 	copy   *devices.Transfer
-	// alone says that the operation can fail without ending the device, so that nothing may be
-	// enqueued behind it before it has happened.
+	// alone is true for an operation that can fail without ending the device. No operation may be
+	// enqueued after it before it has happened.
 	alone  bool
-	after  []devices.Event // what it was enqueued behind, to take their errors over
+	after  []devices.Event // the predecessors, whose errors it takes over
 	room   [2]devices.Event
-	checks []check // where kernels leave faults
-	graph  *graph  // whose slots or scratch memory it uses
-	began  int64   // monotonic nanoseconds, for the time limit
-	// failed is why it fails, from when that is known: what comes behind it must not run, though it
-	// may take until all that it has enqueued has finished before it happens.
+	checks []check // the slots of kernels that record faults
+	graph  *graph  // the graph whose slots or scratch memory it uses
+	began  int64   // the monotonic time of the enqueueing in nanoseconds, for the time limit
+	// failed is the error of the operation as soon as it is known. Its successors must not run,
+	// although the event may happen later, after the operations that it has enqueued have finished.
 	failed atomic.Pointer[error]
-	// pending is the stream on which it will be enqueued with others; under submitter.mu.
+	// pending is the stream on which it will be enqueued as part of a batch; guarded by
+	// submitter.mu.
 	pending *stream
-	timed   *times        // where times are wanted
-	sample  *tuner.Sample // of a launch that a race has timed
+	timed   *times        // set if times are measured
+	sample  *tuner.Sample // of a launch that a tuning race measures
 
 	completion
 }
 
-// completion is what becomes of an event: it is enqueued, and it happens.
+// completion is the state of an event: enqueued, then completed.
 type completion struct {
 	mu       sync.Mutex
 	enqueued bool
 	done     bool
 	err      error
-	then     func(error)   // what is called when it happens: the first,
+	then     func(error)   // the callbacks: the first
 	more     []func(error) // and the others
-	behind   []*operation  // what waits until this is enqueued
-	stream   *stream       // once enqueued
-	number   uint64        // on the stream; set when it is pushed there
+	behind   []*operation  // operations that wait until this one is enqueued
+	stream   *stream       // set when the operation is enqueued
+	number   uint64        // the number on the stream, set by push
 }
 
-// A check is where a kernel leaves a fault, and the program that ran, to name it.
+// A check is a slot in which a kernel records a fault, and the program version, for error messages.
 type check struct {
 	slot    *slot
 	version *version
-	kept    bool // by the graph of a sequence
+	kept    bool // owned by the graph of a sequence
 }
 
-// what names the operation.
+// what describes the operation in errors.
 func (e *event) what() string {
 	switch {
 	case e.kernel == nil:
@@ -72,7 +73,7 @@ func (e *event) what() string {
 	return "launch " + e.kernel.Name
 }
 
-// pos is the place of the operation in the Go source; none for a copy.
+// pos is the source position of the kernel; zero for a copy.
 func (e *event) pos() ir.Pos {
 	if e.kernel == nil {
 		return ir.Pos{}
@@ -80,18 +81,19 @@ func (e *event) pos() ir.Pos {
 	return e.kernel.Pos
 }
 
-// eventsAtOnce is how many events of kernels are allocated together. They are not used again:
-// it is not known how long others look at them.
-const eventsAtOnce = 8
+// eventsPerBlock is the number of events of kernels that are allocated together. Events are not
+// recycled, because other goroutines may hold them.
+const eventsPerBlock = 8
 
-// A clutch is events that were allocated together; those from next on are unused.
-type clutch struct {
-	list [eventsAtOnce]event
+// An eventBlock is a block of events, of which those from next on are unused.
+type eventBlock struct {
+	list [eventsPerBlock]event
 	next int
 }
 
-// take returns the next one. Requires: some are left.
-func (c *clutch) take() *event {
+// take returns the next unused event.
+// Requires: there is one.
+func (c *eventBlock) take() *event {
 	c.next++
 	return &c.list[c.next-1]
 }
@@ -103,14 +105,14 @@ func (e *event) Done() bool {
 	return e.done
 }
 
-// Err returns what went wrong, nil before e has happened.
+// Err returns the error of e, nil before e has happened.
 func (e *event) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err
 }
 
-// Then calls f when e has happened, on the goroutine that saw it.
+// Then calls f when e has happened, on the goroutine that observed it.
 func (e *event) Then(f func(error)) {
 	e.mu.Lock()
 	if !e.done {
@@ -127,7 +129,7 @@ func (e *event) Then(f func(error)) {
 	f(err)
 }
 
-// enter says that e is enqueued, and returns what waited for that.
+// enter records that e is enqueued on s, and returns the operations that waited for that.
 func (e *event) enter(s *stream) []*operation {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -137,32 +139,32 @@ func (e *event) enter(s *stream) []*operation {
 	return behind
 }
 
-// on returns the stream that e is on, nil when it is not enqueued.
+// on returns the stream on which e is enqueued, nil if it is not.
 func (e *event) on() *stream {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.stream
 }
 
-// doom says with what e will fail when it happens. The first reason counts.
-func (e *event) doom(err error) {
-	p := new(error) // and not the address of err, which would be allocated where nothing fails too
+// failWith sets the error with which e will happen. Later calls have no effect.
+func (e *event) failWith(err error) {
+	p := new(error) // the address of err would force an allocation in calls without a failure too
 	*p = err
 	e.failed.CompareAndSwap(nil, p)
 }
 
-// doomed returns with what e has failed, or will fail; nil as far as is known.
-func (e *event) doomed() error {
+// failure returns the error with which e has happened or will happen, nil if none is known.
+func (e *event) failure() error {
 	if err := e.failed.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// happen makes e happen.
+// happen completes e and runs its callbacks.
 func (e *event) happen(err error) {
 	if err != nil {
-		e.doom(err)
+		e.failWith(err)
 	}
 	if e.sample != nil {
 		e.sampled(err == nil)
@@ -184,7 +186,7 @@ func (e *event) happen(err error) {
 	}
 }
 
-// sampled gives the time of a launch to the race that wants it.
+// sampled reports the time of a launch to the tuning race.
 func (e *event) sampled(ok bool) {
 	s := e.sample
 	e.sample = nil
@@ -192,20 +194,20 @@ func (e *event) sampled(ok bool) {
 		s.Finish(0, false)
 		return
 	}
-	pushed, alone := e.device.streams.beside(e.stream)
+	pushed, alone := e.device.streams.others(e.stream)
 	_ = e.device.gpu.within(func() error { s.Finish(pushed, ok && alone); return nil })
 }
 
-// finish makes an event happen, with the fault of its kernel, the end of the device or what it was
-// behind. It reports false when that is deferred: the GPU waited for another device's work, whose
-// completion the host has not yet observed. That work may have failed.
+// finish completes an event with the fault of its kernel, the failure of the device, or the error
+// of a predecessor. It returns false if the completion is deferred: the GPU has waited for an
+// operation of another device that the host has not observed yet and that may have failed.
 func (e *event) finish() bool {
 	d := e.device
 	for _, a := range e.after {
 		if other, ok := a.(*event); ok && other.device != d && !other.Done() {
 			other.Then(func(error) {
 				d.engine.completions.push(e)
-				d.engine.nudge()
+				d.engine.notify()
 			})
 			return false
 		}
@@ -213,7 +215,7 @@ func (e *event) finish() bool {
 	if e.graph != nil {
 		defer e.graph.over()
 	}
-	err := e.doomed()
+	err := e.failure()
 	if err == nil {
 		err = d.gpu.alive()
 	}
@@ -232,16 +234,16 @@ func (e *event) finish() bool {
 	return true
 }
 
-// mark returns a mark that stands for e, which is enqueued, for as long as the caller waits for it;
-// nil when e has finished. It may make the mark, on the stream of e, whose device need not be the
-// one whose context is current: that is so again afterwards.
+// mark returns a mark that covers e, which is enqueued, with a reference for the caller; nil if e
+// has finished. It may record the mark on the stream of e, which may belong to another device. It
+// restores the current context.
 func (e *event) mark() (*mark, error) {
 	s := e.on()
 	if s == nil {
 		return nil, nil
 	}
 	for {
-		m, wanted := s.hold(e.number)
+		m, wanted := s.acquireMark(e.number)
 		if m != nil || !wanted {
 			return m, nil
 		}
@@ -251,12 +253,12 @@ func (e *event) mark() (*mark, error) {
 	}
 }
 
-// firstError returns the error of the first event that has failed, or that is known to fail.
+// firstError returns the error of the first event that has failed or is known to fail.
 func firstError(events []devices.Event) error {
 	for _, e := range events {
 		var err error
 		if ours, ok := e.(*event); ok {
-			err = ours.doomed()
+			err = ours.failure()
 		} else {
 			err = e.Err()
 		}
@@ -267,14 +269,15 @@ func firstError(events []devices.Event) error {
 	return nil
 }
 
-// An eventPool keeps unused CUevents.
+// An eventPool is a free list of CUevents.
 type eventPool struct {
 	device *Device
 	mu     sync.Mutex
 	free   []uintptr
 }
 
-// get returns a CUevent. Requires: the context is current.
+// get returns a CUevent.
+// Requires: the context is current.
 func (p *eventPool) get() (uintptr, error) {
 	p.mu.Lock()
 	if n := len(p.free); n > 0 {
@@ -284,7 +287,7 @@ func (p *eventPool) get() (uintptr, error) {
 		return cu, nil
 	}
 	p.mu.Unlock()
-	flags := uintptr(2) // no timing
+	flags := uintptr(2) // CU_EVENT_DISABLE_TIMING
 	if p.device.clock.on {
 		flags = 0
 	}

@@ -72,7 +72,7 @@ func (h *health) ended(m *mark, s *stream) bool {
 // and reports whether it is.
 func (h *health) overdue(e *event, s *stream) bool {
 	limit := h.limit
-	if limit == 0 || time.Duration(monotonic()-max(e.began, s.moved)) < limit {
+	if limit == 0 || time.Duration(monotonic()-max(e.began, s.lastDone)) < limit {
 		return false
 	}
 	h.gpu.stuck.Store(true)

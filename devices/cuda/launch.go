@@ -18,74 +18,74 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A launching is the operation of a launch, in one piece of memory, which is used again when its
-// work has been enqueued.
-type launching struct {
+// A launchOp is the operation of a launch, with its parameters, in one allocation. It is recycled
+// when it has been enqueued.
+type launchOp struct {
 	operation
 	run    run
 	grids  [2]launch.Grid
 	pads   [4]launch.Scratchpad
 	params [16]uint64
-	next   *launching // in the list of unused ones
+	next   *launchOp // in the free list
 }
 
-// launchings are the unused ones of a device. The threads that launch and that enqueue are
-// different threads: a sync.Pool would look for what one of them has put with all processors, each
-// time.
-type launchings struct {
+// launchOps is the free list of launchOps of a device. One thread allocates from it and another one
+// frees: a sync.Pool would search the caches of all processors in each allocation.
+type launchOps struct {
 	mu   spin.Mutex
-	list *launching
+	list *launchOp
 	n    int
 	_    [128]byte
-	// What was given back lately, up to launchingsAtOnce; under submitter.mu.
-	back, last *launching
+	// The recently freed ones, up to launchOpsPerBatch; guarded by submitter.mu.
+	back, last *launchOp
 	backs      int
-	clutch     *clutch // of which some are left; under mu
+	block      *eventBlock // a block with unused events; guarded by mu
 }
 
 const (
-	launchingsAtOnce = 16
-	keptLaunchings   = 1024
+	launchOpsPerBatch = 16
+	keptLaunchOps     = 1024
 )
 
-// get returns one, and an event.
-func (l *launchings) get() (o *launching, e *event) {
+// get returns a launchOp and an event.
+func (l *launchOps) get() (o *launchOp, e *event) {
 	spin.Lock(&l.mu)
 	if o = l.list; o != nil {
 		l.list, o.next = o.next, nil
 		l.n--
 	}
-	if c := l.clutch; c != nil {
+	if c := l.block; c != nil {
 		e = c.take()
 		if c.next == len(c.list) {
-			l.clutch = nil
+			l.block = nil
 		}
 	}
 	l.mu.Unlock()
 	if o == nil {
-		o = new(launching)
+		o = new(launchOp)
 	}
 	if e == nil {
-		c := new(clutch)
+		c := new(eventBlock)
 		e = c.take()
 		spin.Lock(&l.mu)
-		l.clutch = c
+		l.block = c
 		l.mu.Unlock()
 	}
 	return o, e
 }
 
-// put gives o back. Requires: submitter.mu held.
-func (l *launchings) put(o *launching) {
+// put frees o.
+// Requires: submitter.mu held.
+func (l *launchOps) put(o *launchOp) {
 	if l.backs == 0 {
 		l.last = o
 	}
 	o.next, l.back = l.back, o
-	if l.backs++; l.backs < launchingsAtOnce {
+	if l.backs++; l.backs < launchOpsPerBatch {
 		return
 	}
 	spin.Lock(&l.mu)
-	if l.n < keptLaunchings {
+	if l.n < keptLaunchOps {
 		l.last.next, l.list = l.list, l.back
 		l.n += l.backs
 	}
@@ -93,9 +93,9 @@ func (l *launchings) put(o *launching) {
 	l.back, l.last, l.backs = nil, nil, 0
 }
 
-// newLaunching returns the operation of a kernel, with its event.
-func newLaunching(d *Device, k *devices.Kernel, label string) *launching {
-	o, e := d.submitter.launchings.get()
+// newLaunchOp returns the operation of a kernel, with its event.
+func newLaunchOp(d *Device, k *devices.Kernel, label string) *launchOp {
+	o, e := d.submitter.launchOps.get()
 	e.device, e.kernel, e.label = d, k, label
 	e.after = e.room[:0]
 	o.operation = operation{event: e, part: o}
@@ -103,19 +103,19 @@ func newLaunching(d *Device, k *devices.Kernel, label string) *launching {
 	return o
 }
 
-// spent says that op is no longer needed: its work has been enqueued, or will not be. Requires:
-// submitter.mu held, if it is a launch.
-func (op *operation) spent() {
+// recycle frees op if it is a launch. It has been enqueued, or never will be.
+// Requires: for a launch, submitter.mu held.
+func (op *operation) recycle() {
 	if o := op.part; o != nil {
 		d := op.event.device
 		o.operation, o.run = operation{}, run{}
-		d.submitter.launchings.put(o)
+		d.submitter.launchOps.put(o)
 	}
 }
 
-// Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
+// Launch enqueues the launches of a kernel's program, in order, on one stream.
 func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
-	o := newLaunching(d, l.Kernel, l.Label)
+	o := newLaunchOp(d, l.Kernel, l.Label)
 	if err := d.choose(l, o, (*tuner.Kernel).Next); err != nil {
 		e := o.event
 		e.happen(d.health.failAt(e, err))
@@ -128,7 +128,7 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 type chooser func(*tuner.Kernel, tune.Class) tuner.Turn
 
 // choose decides what o will launch, where there are candidates by next.
-func (d *Device) choose(l *devices.Launch, o *launching, next chooser) error {
+func (d *Device) choose(l *devices.Launch, o *launchOp, next chooser) error {
 	if err := d.gpu.alive(); err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func (r *run) start(op *operation) (failed error) {
 		}
 	}
 	if sample := op.event.sample; sample != nil {
-		pushed, alone := d.streams.beside(op.stream)
+		pushed, alone := d.streams.others(op.stream)
 		sample.Begin(stream, pushed, alone)
 		defer func() { sample.End(stream) }()
 	}

@@ -143,7 +143,7 @@ func median(of []float64) float64 {
 // each round, by events of the GPU. Everything that l touches must be there: it is launched behind
 // nothing, and in the form that was found fastest so far. For measurements.
 func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
-	o := newLaunching(d, l.Kernel, l.Label)
+	o := newLaunchOp(d, l.Kernel, l.Label)
 	op := &o.operation
 	op.stream = d.streams.kernels[0]
 	if err := d.Prepare(l.Kernel); err != nil {

@@ -17,27 +17,27 @@ import (
 )
 
 // A mirror is the address range of one buffer on one GPU. Physical memory is created, mapped and
-// unmapped in granules, since what was mapped at once can only be unmapped at once.
+// unmapped in granules, because the driver can unmap only what one call has mapped.
 //
-// The lock is held over no call of the driver: a call of Map or Unmap claims its granules by their
-// state, and until that changes again what else they hold is its own.
+// No driver call is made with the lock held. A call of Map or Unmap claims its granules by changing
+// their state; until it changes the state again, it owns their other fields.
 type mirror struct {
 	buffer  devices.Buffer
 	base    uintptr
-	size    deps.Bytes // of the address range: whole granules
+	size    deps.Bytes // the size of the address range, a multiple of the granule
 	granule deps.Bytes
 
 	mu       sync.Mutex
 	granules []granule
 }
 
-// A granule is a piece of a mirror. Its state and grants are guarded by mirror.mu, and so is the
-// rest while it is mapped.
+// A granule is a piece of a mirror. Its state and grants are guarded by mirror.mu, and so are its
+// other fields while it is mapped.
 type granule struct {
 	state  granuleState
-	grants int32  // calls under way that let a device touch it, which is mapped
+	grants int32  // the number of running calls that grant a device access; the granule is mapped then
 	memory uint64 // the CUmemGenericAllocationHandle
-	access uint64 // the devices that may touch it, by index
+	access uint64 // the set of devices with access, by index
 }
 
 type granuleState uint8
@@ -45,7 +45,7 @@ type granuleState uint8
 const (
 	unmapped  granuleState = iota
 	mapping                // claimed by a call of Map
-	mapped                 // it has memory, which operations may use
+	mapped                 // it has memory, which operations may access
 	unmapping              // claimed by a call of Unmap, or by the release of the mirror
 )
 
@@ -53,20 +53,20 @@ var granuleStates = [...]string{"unmapped", "being mapped", "mapped", "being unm
 
 func (s granuleState) String() string { return granuleStates[s] }
 
-// granuleNext is the legal transitions of a granule.
+// granuleNext lists the legal transitions of a granule.
 var granuleNext = [...][]granuleState{
 	unmapped:  {mapping},
-	mapping:   {mapped, unmapped}, // the second where the driver refuses
-	mapped:    {unmapping},        // while no grant is under way
+	mapping:   {mapped, unmapped}, // the second one if the driver refuses
+	mapped:    {unmapping},        // while no grant is in progress
 	unmapping: {unmapped},
 }
 
-// A mirrorTable is the mirrors of one device.
+// A mirrorTable contains the mirrors of one device.
 type mirrorTable struct {
 	gpu      *gpu
 	platform *platform
-	limit    deps.Bytes    // of what is mapped
-	sharers  atomic.Uint64 // the devices that have been let touch memory of this one, by index
+	limit    deps.Bytes    // the maximum number of mapped bytes
+	sharers  atomic.Uint64 // the set of devices that may access memory of this one, by index
 
 	mu     sync.RWMutex
 	of     map[deps.BufferID]*mirror
@@ -91,8 +91,8 @@ func (t *mirrorTable) addressOf(b deps.BufferID) (uint64, error) {
 	return uint64(m.base), nil
 }
 
-// Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that
-// continues after it has returned, and copies of the buffer's memory wait for it.
+// Reserve creates the mirror of a buffer without memory, and requests the pinning of the buffer.
+// That continues in the background; copies of the buffer wait for it.
 func (d *Device) Reserve(b devices.Buffer) error {
 	if err := d.gpu.alive(); err != nil {
 		return err
@@ -127,8 +127,8 @@ func (t *mirrorTable) freeRange(m *mirror) error {
 	return t.gpu.driver.Do(driver.CuMemAddressFree, m.base, uintptr(m.size))
 }
 
-// span returns the granules of [lo, hi), which must be whole granules or reach to the end of the
-// buffer.
+// span returns the granules of [lo, hi), which must consist of whole granules or extend to the end
+// of the buffer.
 func (m *mirror) span(lo, hi deps.Bytes) (first, last int, err error) {
 	if lo%m.granule != 0 || hi%m.granule != 0 && hi != m.buffer.Size || lo < 0 || hi <= lo || hi > m.buffer.Size {
 		return 0, 0, fmt.Errorf("bytes [%d,%d) of buffer %d: not whole granules of %v", lo, hi, m.buffer.ID, m.granule)
@@ -136,8 +136,9 @@ func (m *mirror) span(lo, hi deps.Bytes) (first, last int, err error) {
 	return int(lo / m.granule), int((hi + m.granule - 1) / m.granule), nil
 }
 
-// claim changes the state of the granules [first, last), all or none. An error says which one is in
-// another state than from, as another caller works on it or the caller is mistaken.
+// claim changes the state of the granules [first, last) from from to to, all or none. It returns an
+// error with the first granule in another state: another call works on it, or the caller has made a
+// mistake.
 func (m *mirror) claim(first, last int, from, to granuleState) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,7 +162,8 @@ func (m *mirror) finish(first, last int, to granuleState) {
 	m.set(first, last, to)
 }
 
-// set changes the state of granules. Requires: m.mu held.
+// set changes the state of granules.
+// Requires: m.mu held.
 func (m *mirror) set(first, last int, to granuleState) {
 	for i := first; i < last; i++ {
 		if from := m.granules[i].state; !slices.Contains(granuleNext[from], to) {
@@ -171,7 +173,7 @@ func (m *mirror) set(first, last int, to granuleState) {
 	}
 }
 
-// covers reports whether all of [lo, hi) is mapped.
+// covers reports whether all granules of [lo, hi) are mapped.
 func (m *mirror) covers(lo, hi deps.Bytes) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -183,9 +185,9 @@ func (m *mirror) covers(lo, hi deps.Bytes) bool {
 	return true
 }
 
-// Map maps fresh memory at [lo, hi). What it holds is undefined.
+// Map maps new memory at [lo, hi). Its contents are undefined.
 //
-// Cost: 26 microseconds a granule (H200). It does not wait for work in flight.
+// Cost: 26 microseconds per granule (H200). Map does not wait for operations in flight.
 func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 	if err := d.gpu.alive(); err != nil {
 		return err
@@ -212,8 +214,8 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 	return nil
 }
 
-// mapGranules maps the granules [first, last), all or none. Requires: the caller has claimed them,
-// the context is current.
+// mapGranules maps the granules [first, last), all or none.
+// Requires: the caller has claimed them, and the context is current.
 func (t *mirrorTable) mapGranules(m *mirror, first, last int) error {
 	n := deps.Bytes(last-first) * m.granule
 	if used := deps.Bytes(t.backed.Add(int64(n))) - n; used+n > t.limit {
@@ -232,10 +234,11 @@ func (t *mirrorTable) mapGranules(m *mirror, first, last int) error {
 	return nil
 }
 
-// grantAtOnce lets the device of t touch fresh granules of m, and with the same call those that
-// have been let touch others of t: they will most likely want these too, and would wait for that
-// with a copy, on the thread that enqueues for them. Where that fails they wait: share asks again
-// and returns its error. Requires: the caller has claimed the granules.
+// grantAtOnce grants, in one driver call, access to new granules of m to the device of t and to the
+// devices that already have access to other memory of t. They will probably need these granules
+// too, and would otherwise have to wait before a copy, on the thread that enqueues for them. If the
+// call fails for the other devices, share tries again later and returns the error.
+// Requires: the caller has claimed the granules.
 func (t *mirrorTable) grantAtOnce(m *mirror, first, last int) error {
 	own, all := uint64(1)<<t.gpu.index, t.sharers.Load()
 	for _, p := range t.platform.devices {
@@ -249,7 +252,7 @@ func (t *mirrorTable) grantAtOnce(m *mirror, first, last int) error {
 	return t.grant(m, first, last, own)
 }
 
-// fillAllocation writes the CUmemAllocationProp of this device's memory at the start of a zeroed
+// fillAllocation writes the CUmemAllocationProp of this device's memory to the start of a zeroed
 // block.
 func fillAllocation(b *driver.Block, g *gpu) {
 	const pinned, onDevice = 1, 1
@@ -258,8 +261,8 @@ func fillAllocation(b *driver.Block, g *gpu) {
 	b.Words[2], b.Words[3], b.Words[4], b.Words[5] = 0, 0, 0, 0 // security, flags
 }
 
-// mapGranule creates and maps the memory of granule i, which counts as backed already. Requires:
-// the caller has claimed it.
+// mapGranule creates and maps the memory of granule i, which already counts as backed.
+// Requires: the caller has claimed it.
 func (t *mirrorTable) mapGranule(m *mirror, i int) error {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -278,7 +281,7 @@ func (t *mirrorTable) mapGranule(m *mirror, i int) error {
 // at returns the address of granule i.
 func (m *mirror) at(i int) uintptr { return m.base + uintptr(i)*uintptr(m.granule) }
 
-// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of t.
+// grant grants a set of devices, by index, access to the granules [first, last) of mirror m.
 // Requires: the caller has claimed them, and they have memory.
 func (t *mirrorTable) grant(m *mirror, first, last int, to uint64) error {
 	if err := t.setAccess(m.at(first), deps.Bytes(last-first)*m.granule, to); err != nil {
@@ -290,7 +293,7 @@ func (t *mirrorTable) grant(m *mirror, first, last int, to uint64) error {
 	return nil
 }
 
-// grantMapped lets a device of a set of one touch the granules [first, last), which are mapped.
+// grantMapped grants a set with one device access to the granules [first, last), which are mapped.
 func (t *mirrorTable) grantMapped(m *mirror, first, last int, to uint64) error {
 	for {
 		i, j, err := m.beginGrant(first, last, to)
@@ -306,8 +309,8 @@ func (t *mirrorTable) grantMapped(m *mirror, first, last int, to uint64) error {
 	}
 }
 
-// beginGrant returns the first granules in a row of [first, last) that the device may not touch,
-// none when there are none. They stay mapped until endGrant.
+// beginGrant returns the first run of granules in [first, last) to which the device has no access;
+// an empty run if there is none. They stay mapped until endGrant.
 func (m *mirror) beginGrant(first, last int, to uint64) (i, j int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -334,9 +337,9 @@ func (m *mirror) endGrant(first, last int, to uint64, granted bool) {
 	}
 }
 
-// setAccess lets the devices of a set touch size bytes from address on, which are mapped.
+// setAccess grants a set of devices access to size bytes at address, which are mapped.
 func (t *mirrorTable) setAccess(address uintptr, size deps.Bytes, to uint64) error {
-	const onDevice, readWrite, word = 1, 3, 4 // a CUmemAccessDesc is three words: where, which device, and how
+	const onDevice, readWrite, word = 1, 3, 4 // a CUmemAccessDesc consists of three words: location type, device, and access
 	b := driver.NewBlock()
 	defer b.Free()
 	list := b.Bytes(0)
@@ -357,8 +360,7 @@ func (t *mirrorTable) setAccess(address uintptr, size deps.Bytes, to uint64) err
 	return nil
 }
 
-// Unmap takes the memory of [lo, hi) away and gives it back to the GPU. It does not wait for other
-// work.
+// Unmap unmaps and frees the memory of [lo, hi). It does not wait for other operations.
 func (d *Device) Unmap(b deps.BufferID, lo, hi deps.Bytes) error {
 	what := fmt.Sprintf("unmap %v", hi-lo)
 	m, err := d.mirrors.get(b)
@@ -385,7 +387,7 @@ func (d *Device) Unmap(b deps.BufferID, lo, hi deps.Bytes) error {
 	return nil
 }
 
-// unmapGranules takes the memory of the granules [first, last) away, all of which have some.
+// unmapGranules unmaps and frees the memory of the granules [first, last), all of which are mapped.
 // Requires: the caller has claimed them.
 func (t *mirrorTable) unmapGranules(m *mirror, first, last int) error {
 	var errs []error
@@ -399,7 +401,7 @@ func (t *mirrorTable) unmapGranules(m *mirror, first, last int) error {
 	return errors.Join(errs...)
 }
 
-// Release drops the mirror of a buffer, with all that is mapped.
+// Release drops the mirror of a buffer with all its memory.
 func (d *Device) Release(b deps.BufferID) error {
 	d.mirrors.mu.Lock()
 	m := d.mirrors.of[b]
@@ -409,8 +411,8 @@ func (d *Device) Release(b deps.BufferID) error {
 		return d.health.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
 	}
 	if d.gpu.stuck.Load() {
-		d.platform.pins.rest(d)
-		return nil // what never ends may use it still
+		d.platform.pins.waitIdle(d)
+		return nil // an operation that never ends may still use the memory
 	}
 	d.gpu.enter()
 	defer d.gpu.leave()
@@ -420,7 +422,7 @@ func (d *Device) Release(b deps.BufferID) error {
 	return nil
 }
 
-// drop frees all that a mirror of d has, of which nothing is in use.
+// drop frees all resources of a mirror of d that is not in use.
 func (t *mirrorTable) drop(d *Device, m *mirror) error {
 	errs := []error{t.platform.pins.unpin(d, m.buffer)}
 	for i, j := 0, 0; i < len(m.granules); i = j {

@@ -14,50 +14,51 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// pinSize is the least size of a buffer that is pinned: below it, a copy by way of the driver's own
-// pinned memory costs less than pinning does.
+// pinSize is the minimum size of a pinned buffer. Below it, a copy through the driver's own pinned
+// memory costs less than pinning.
 const pinSize deps.Bytes = 64 << 10
 
-// pins is the host memory that is registered with the driver, for all GPUs at once.
+// pins manages the host memory that is registered (pinned) with the driver for all GPUs.
 //
-// To register takes long, so a goroutine does it beside all else, one buffer after the other, first
-// those that copies wait for: two at once take as long as one after the other. Only the one that
-// needs the memory of a buffer registered waits for that: its copies from and to the host, which
-// are enqueued when it has finished, and the release. The goroutine ends when there is nothing to
-// register; the GPUs that close wait for it.
+// Registration is slow, so one goroutine does it in the background, one buffer after the other; two
+// registrations in parallel take as long as in sequence. Buffers for which copies wait come first.
+// Only operations that need the registration wait for it: copies from and to the host, and the
+// release of the buffer. The goroutine ends when the queue is empty; a GPU that closes waits for
+// it.
 //
-// Cost, a GiB: 0.1 s (4 H200, 64 processors), 0.4 where the memory was never touched; where
-// populate does that first it is 0.15, by the sum of what the two take. To unregister takes 26 ms.
+// Cost per GiB: 0.1 s (4 H200, 64 processors), or 0.4 s for memory that was never touched, which
+// populate reduces to 0.15 s in total. Unregistration takes 26 ms.
 type pins struct {
 	platform *platform
 
 	mu      sync.Mutex
 	changed sync.Cond // a buffer has left registering or unregistering, or the goroutine has ended
 	of      map[deps.BufferID]*pinned
-	queue   []*pinned // that await their turn
-	busy    bool      // the goroutine exists
-	in      *Device   // in whose context it registers now
+	queue   []*pinned // the buffers to register
+	busy    bool      // the goroutine is running
+	in      *Device   // the device in whose context it currently registers
 }
 
-// A pinned is one buffer. All is guarded by pins.mu.
+// A pinned is the registration state of one buffer.
+// Guarded by pins.mu.
 type pinned struct {
-	buffer devices.Buffer
-	users  []*Device // that have a mirror of it
-	state  pinState
-	wanted bool   // it is to be registered
-	over   *event // happens when registering has finished, nil where that was never wanted
-	asked  bool   // a copy has waited for over, and fails with it
-	err    error  // what registering failed with, until a copy returns it
+	buffer  devices.Buffer
+	users   []*Device // the devices that have a mirror of it
+	state   pinState
+	wanted  bool   // it is to be registered
+	done    *event // happens when the registration has finished; nil if it was never requested
+	awaited bool   // a copy waits for done, and fails with its error
+	err     error  // the error of the registration, until a copy or unpin returns it
 }
 
 type pinState uint8
 
 const (
-	pageable      pinState = iota // copied by way of the driver's own memory: it is small, or was refused
+	pageable      pinState = iota // copied through the driver's own memory: it is small, or the driver refused
 	awaiting                      // in the queue
-	registering                   // by the goroutine
-	registered                    // copied by the GPU, while the host does something else
-	unregistered                  // since registering failed: the next copy tries again
+	registering                   // the goroutine registers it
+	registered                    // the GPU can copy it asynchronously
+	unregistered                  // the registration failed: the next copy tries again
 	unregistering                 // by the last release
 )
 
@@ -66,9 +67,9 @@ func (p *pins) start(of *platform) {
 	p.changed.L = &p.mu
 }
 
-// pin has a buffer registered, in a while, unless it is small or empty. Calls are counted: each
-// needs its unpin by the same device. A buffer that cannot be registered, or has a neighbour in its
-// pages that is, will be copied by way of the driver's own memory.
+// pin requests the registration of a buffer, unless it is small or empty. Each pin needs an unpin
+// by the same device. A buffer that cannot be registered, or that shares a page with a registered
+// one, is copied through the driver's own memory.
 func (p *pins) pin(d *Device, b devices.Buffer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,9 +87,10 @@ func (p *pins) pin(d *Device, b devices.Buffer) {
 	}
 }
 
-// blocked reports whether memory that the collector has freed was where e is, and is registered
-// still: its buffer is being dropped. The driver would take pages for those of e that the system
-// has taken back since. Requires: mu held.
+// blocked reports whether the memory of e overlaps with a freed buffer that is still registered and
+// is being dropped. The driver would confuse the pages of the two, because the system has reused
+// them.
+// Requires: mu held.
 func (p *pins) blocked(e *pinned) bool {
 	page := uintptr(os.Getpagesize())
 	lo, hi := e.buffer.Host.Address()&^(page-1), e.buffer.Host.Address()+uintptr(e.buffer.Size)
@@ -104,14 +106,16 @@ func (p *pins) blocked(e *pinned) bool {
 	return false
 }
 
-// enqueue has the goroutine register e. Requires: mu held.
+// enqueue queues e for registration.
+// Requires: mu held.
 func (p *pins) enqueue(e *pinned) {
-	e.state, e.asked, e.over = awaiting, false, &event{device: e.users[0]}
+	e.state, e.awaited, e.done = awaiting, false, &event{device: e.users[0]}
 	p.queue = append(p.queue, e)
 	p.wake()
 }
 
-// wake has the goroutine look at the queue. Requires: mu held.
+// wake starts the goroutine if the queue is not empty.
+// Requires: mu held.
 func (p *pins) wake() {
 	if !p.busy && len(p.queue) > 0 {
 		p.busy = true
@@ -125,19 +129,20 @@ func (p *pins) run() {
 		if e == nil {
 			return
 		}
-		if !e.wanted { // it only waited for freed memory where it is
-			p.settle(e, d, nil)
+		if !e.wanted { // it only waited until freed memory at its address was unregistered
+			p.finishRegistration(e, d, nil)
 			continue
 		}
-		p.settle(e, d, d.gpu.register(e.buffer))
+		p.finishRegistration(e, d, d.gpu.register(e.buffer))
 	}
 }
 
-// next returns what to register in whose context; nothing when the goroutine has to end.
+// next returns the next buffer to register, and the device in whose context; nil if the goroutine
+// has to end.
 func (p *pins) next() (*pinned, *Device) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := slices.IndexFunc(p.queue, func(e *pinned) bool { return e.asked && !p.blocked(e) }) // else copies wait for what is not needed yet
+	at := slices.IndexFunc(p.queue, func(e *pinned) bool { return e.awaited && !p.blocked(e) }) // buffers that no copy waits for come later
 	if at < 0 {
 		at = slices.IndexFunc(p.queue, func(e *pinned) bool { return !p.blocked(e) })
 	}
@@ -155,7 +160,8 @@ func (p *pins) next() (*pinned, *Device) {
 	return e, p.in
 }
 
-// living returns a GPU in service that has a mirror, or nil. Requires: pins.mu held.
+// living returns a device in service that has a mirror of e, or nil.
+// Requires: pins.mu held.
 func (e *pinned) living() *Device {
 	for _, d := range e.users {
 		if d.gpu.alive() == nil {
@@ -165,14 +171,14 @@ func (e *pinned) living() *Device {
 	return nil
 }
 
-// register has the pages of a buffer there, and locks them in the context of g.
+// register touches the pages of a buffer and registers them in the context of g.
 func (g *gpu) register(b devices.Buffer) error {
 	if err := g.alive(); err != nil {
 		return err
 	}
 	memory := bytesOf(b)
 	if memory == nil {
-		return nil // no copy from or to it is left
+		return nil // the buffer was freed, so no copy of it is left
 	}
 	defer runtime.KeepAlive(memory)
 	populate(memory)
@@ -182,9 +188,9 @@ func (g *gpu) register(b devices.Buffer) error {
 	return g.driver.Do(driver.CuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
 }
 
-// settle notes what registering e in the context of d has come to, and wakes those that wait. When
-// that GPU has come to its end, another one that has a mirror gets its turn.
-func (p *pins) settle(e *pinned, d *Device, err error) {
+// finishRegistration records the result of registering e in the context of d, and wakes the
+// waiters. If that GPU has failed, another one with a mirror tries again.
+func (p *pins) finishRegistration(e *pinned, d *Device, err error) {
 	state := registered
 	switch {
 	case !e.wanted:
@@ -204,17 +210,18 @@ func (p *pins) settle(e *pinned, d *Device, err error) {
 		return
 	}
 	e.state = state
-	if !e.asked {
+	if !e.awaited {
 		e.err = err
 	}
-	over := e.over
+	done := e.done
 	p.changed.Broadcast()
 	p.mu.Unlock()
-	over.happen(err)
+	done.happen(err)
 }
 
-// refused reports whether memory cannot be registered because of what it is: it may be read-only,
-// mapped from a file or of another device; or the system allows no more locked pages.
+// refused reports whether memory cannot be registered because of its kind, for example read-only
+// memory, a mapped file, or memory of another device, or because the system permits no more locked
+// pages.
 func refused(err error) bool {
 	switch driver.CodeOf(err) {
 	case 1, 2, 801, 999: // invalid value, out of memory, not supported, unknown
@@ -231,10 +238,10 @@ func (p *pins) has(b deps.BufferID) bool {
 	return e != nil && e.state == registered
 }
 
-// ask is has for a copy of the memory of a buffer. Where that is not known yet it returns the end
-// of registering, behind which has tells; the copy fails with what that fails with. Where
-// registering has failed and a copy has been told, it is tried again.
-func (p *pins) ask(b deps.BufferID) (has bool, over *event) {
+// request is has for a copy of the memory of a buffer. If the registration has not finished,
+// request returns the event of its end; the caller then calls has, or fails with the error of the
+// event. If an earlier registration failed, and a copy has returned its error, request tries again.
+func (p *pins) request(b deps.BufferID) (has bool, done *event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.of[b]
@@ -245,19 +252,19 @@ func (p *pins) ask(b deps.BufferID) (has bool, over *event) {
 		return true, nil
 	case e.state == unregistered && e.err != nil:
 		e.err = nil
-		return false, e.over
+		return false, e.done
 	case e.state == unregistered:
 		p.enqueue(e)
 	}
-	e.asked = true
-	return false, e.over
+	e.awaited = true
+	return false, e.done
 }
 
-// unpin takes back one pin. The last one waits until the buffer is registered, if that has begun,
-// and has the driver forget it. Requires: the context of d is current, no copy of the buffer's
-// memory is in flight.
+// unpin releases one pin. The last unpin waits for a registration in progress, and unregisters the
+// buffer.
+// Requires: the context of d is current, and no copy of the buffer's memory is in flight.
 //
-// Errors: also what registering failed with, if no copy was told.
+// Errors: also the error of the registration, if no copy has returned it.
 func (p *pins) unpin(d *Device, b devices.Buffer) error {
 	last, err := p.leave(d, b)
 	if last == nil {
@@ -270,13 +277,13 @@ func (p *pins) unpin(d *Device, b devices.Buffer) error {
 	p.changed.Broadcast()
 	p.mu.Unlock()
 	if driver.CodeOf(err) == driver.CodeNotRegistered {
-		return nil // the GPU in whose context it was registered is closed already, and the registration went with it
+		return nil // the GPU in whose context it was registered has been closed, which ended the registration
 	}
 	return err
 }
 
-// leave takes d from the users of a buffer, and returns the buffer if no user is left and it has to
-// be unregistered: the caller does it.
+// leave removes d from the users of a buffer. It returns the buffer if the caller has to unregister
+// it, because d was the last user.
 func (p *pins) leave(d *Device, b devices.Buffer) (last *pinned, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -301,9 +308,9 @@ func (p *pins) leave(d *Device, b devices.Buffer) (last *pinned, err error) {
 	return nil, e.err
 }
 
-// rest waits until nothing is registered in the context of d, nor anything that d has a mirror of.
-// When there is nothing more to register at all, it waits for the end of the goroutine.
-func (p *pins) rest(d *Device) {
+// waitIdle waits until no buffer is being registered in the context of d and no buffer of d waits
+// for registration. If no buffer is left at all, it also waits for the end of the goroutine.
+func (p *pins) waitIdle(d *Device) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.in == d || p.waitsFor(d) || p.busy && len(p.of) == 0 {
@@ -311,7 +318,7 @@ func (p *pins) rest(d *Device) {
 	}
 }
 
-// waitsFor reports whether a buffer that d has a mirror of is to be registered, or is just now.
+// waitsFor reports whether a buffer with a mirror on d is queued or being registered.
 // Requires: mu held.
 func (p *pins) waitsFor(d *Device) bool {
 	for _, e := range p.of {

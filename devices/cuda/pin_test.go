@@ -55,7 +55,7 @@ func (b *second) copy(d *Device, from, to devices.SpaceID, after ...devices.Even
 func (b *second) up(d *Device) devices.Event { return b.copy(d, devices.Host, d.gpu.space) }
 
 // holdPins lets registering begin and not end until it is called back.
-func (s *subject) holdPins() (letGo func()) {
+func (s *subject) holdPins() (unref func()) {
 	s.settled()
 	fakeCall(s.t, "fakeHoldPins", 1)
 	s.t.Cleanup(func() { fakeCall(s.t, "fakeHoldPins", 0) })
@@ -65,7 +65,7 @@ func (s *subject) holdPins() (letGo func()) {
 // settled waits until nothing is to be registered.
 func (s *subject) settled() {
 	for _, d := range s.list {
-		d.platform.pins.rest(d)
+		d.platform.pins.waitIdle(d)
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *subject) underWay(before, n int) {
 // memory wait, on both GPUs, and it is registered once.
 func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 	s := newSubject(t, Options{})
-	letGo := s.holdPins()
+	unref := s.holdPins()
 	before := calls(t, register)
 	b := s.reserve(1, s.list...)
 	s.underWay(before, 1)
@@ -101,7 +101,7 @@ func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 		require.False(t, e.Done(), "it was enqueued before the memory was registered")
 	}
 	require.False(t, s.d.platform.pins.has(1))
-	letGo()
+	unref()
 	for _, e := range append(waiting, down) {
 		require.NoError(t, waitFor(e))
 	}
@@ -118,7 +118,7 @@ func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 // no copy is behind it, and one behind that which is to be copied.
 func TestWhatCopiesWaitForIsRegisteredFirst(t *testing.T) {
 	s := newSubject(t, Options{})
-	letGo := s.holdPins()
+	unref := s.holdPins()
 	before := calls(t, register)
 	s.reserve(1, s.d)
 	s.underWay(before, 1)
@@ -129,13 +129,13 @@ func TestWhatCopiesWaitForIsRegisteredFirst(t *testing.T) {
 	p.mu.Lock()
 	require.Len(t, p.queue, 2)
 	p.mu.Unlock()
-	require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.of[3].asked }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.of[3].awaited }, time.Second, time.Millisecond)
 	e, _ := p.next()
 	require.EqualValues(t, 3, e.buffer.ID)
 	p.mu.Lock() // as it was
 	e.state, p.queue, p.in = awaiting, append(p.queue, e), s.d
 	p.mu.Unlock()
-	letGo()
+	unref()
 	require.NoError(t, waitFor(wanted))
 	s.settled()
 	for id := range 3 {
@@ -154,7 +154,7 @@ func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {
 			s := newSubject(t, Options{})
 			k := benchKernel(t, "Triad") // one that cannot fail alone
 			require.NoError(t, s.d.Prepare(k))
-			letGo := s.holdPins()
+			unref := s.holdPins()
 			if refuse {
 				failNext(t, register, 1, 1)
 			}
@@ -164,7 +164,7 @@ func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {
 			run := s.d.Launch(triad(t, "before", k), nil)
 			before := calls(t, enqueue)
 			up := b.copy(s.d, devices.Host, s.d.gpu.space, run)
-			letGo()
+			unref()
 			s.settled()
 			if refuse {
 				for range 1000 { // the engine would have enqueued it
@@ -187,7 +187,7 @@ func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {
 // another does not wait.
 func TestReleaseWhileRegisteringIsUnderWay(t *testing.T) {
 	s := newSubject(t, Options{})
-	letGo := s.holdPins()
+	unref := s.holdPins()
 	before, undone := calls(t, register), calls(t, unregister)
 	b := s.reserve(1, s.list...)
 	s.underWay(before, 1)
@@ -203,7 +203,7 @@ func TestReleaseWhileRegisteringIsUnderWay(t *testing.T) {
 		t.Error("released while it was being registered")
 	default:
 	}
-	letGo()
+	unref()
 	require.NoError(t, <-released)
 	require.Equal(t, 1, live(t, "pin"))
 	require.Equal(t, before+1, calls(t, register))
@@ -218,7 +218,7 @@ func TestCloseWhileRegisteringIsUnderWay(t *testing.T) {
 	for first := range 2 {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			s := newSubject(t, Options{})
-			letGo := s.holdPins()
+			unref := s.holdPins()
 			before := calls(t, register)
 			kept := []*second{s.reserve(1, s.list...), s.reserve(2, s.d), s.reserve(3, s.list[1])}
 			s.underWay(before, 1)
@@ -239,7 +239,7 @@ func TestCloseWhileRegisteringIsUnderWay(t *testing.T) {
 			for range 1000 { // a device that did not wait would be closed
 				runtime.Gosched()
 			}
-			letGo()
+			unref()
 			closing.Wait()
 			noneLive(t)
 			runtime.KeepAlive(kept)
@@ -261,14 +261,14 @@ func TestRegisteringMayFail(t *testing.T) {
 	}
 	t.Run("those who wait", func(t *testing.T) {
 		s := newSubject(t, Options{})
-		letGo := s.holdPins()
+		unref := s.holdPins()
 		failNext(t, register, 2, 304)
 		before := calls(t, register)
 		first, b := s.reserve(1, s.d), s.reserve(2, s.list...)
 		s.underWay(before, 1)
 		waiting := []devices.Event{b.up(s.d), b.up(s.list[1])}
 		behind := b.copy(s.list[1], s.d.gpu.space, s.list[1].gpu.space, waiting[0])
-		letGo()
+		unref()
 		for _, e := range append(waiting, behind) {
 			right(t, waitFor(e))
 		}
@@ -300,13 +300,13 @@ func TestRegisteringMayFail(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		s := newSubject(t, Options{})
-		letGo := s.holdPins()
+		unref := s.holdPins()
 		failNext(t, register, 2, 1)
 		before := calls(t, register)
 		first, b := s.reserve(1, s.d), s.reserve(2, s.list...)
 		s.underWay(before, 1) // what a copy waits for would go first
 		up := b.up(s.d)
-		letGo()
+		unref()
 		require.NoError(t, waitFor(up))
 		require.False(t, s.d.platform.pins.has(2))
 		op, over := s.d.copyOperation(devices.Transfer{Region: deps.Interval(2, 0, 1), Elem: 8, To: s.d.gpu.space})
@@ -322,13 +322,13 @@ func TestRegisteringMayFail(t *testing.T) {
 // its end by that, and the other registers it.
 func TestRegisteringOutlivesItsDevice(t *testing.T) {
 	s := newSubject(t, Options{})
-	letGo := s.holdPins()
+	unref := s.holdPins()
 	failNext(t, register, 2, 214) // an error of the hardware
 	before := calls(t, register)
 	kept, b := s.reserve(1, s.list[1]), s.reserve(2, s.list...)
 	s.underWay(before, 1)
 	dead, fine := b.up(s.d), b.up(s.list[1])
-	letGo()
+	unref()
 	require.NoError(t, waitFor(fine))
 	var fatal *devices.DeviceError
 	require.ErrorAs(t, waitFor(dead), &fatal)

@@ -56,7 +56,7 @@ func profilePins(p *profile) {
 			require.NoError(p.t, p.d.Reserve(devices.Buffer{ID: id, Host: devices.NewHostMemory(unsafe.Pointer(&memory[0])), Size: size, Elem: 8}))
 			p.note("reserve "+name, time.Since(began).Seconds()*1e3, "ms")
 			here, there := []time.Duration{tiny(p.d)}, []time.Duration{tiny(last)}
-			for _, over := p.d.platform.pins.ask(id); over != nil && !over.Done(); {
+			for _, over := p.d.platform.pins.request(id); over != nil && !over.Done(); {
 				here, there = append(here, tiny(p.d)), append(there, tiny(last))
 			}
 			p.note("until it is registered", time.Since(began).Seconds()*1e3, "ms")

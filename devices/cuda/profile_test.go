@@ -223,7 +223,7 @@ func (p *profile) byPointers(n int, op *operation, r *run) {
 // contended launches while another thread asks for an event all the time, as a poller does.
 func (p *profile) contended(n int, op *operation, r *run, cu uintptr) {
 	var stop atomic.Bool
-	var asked atomic.Int64
+	var awaited atomic.Int64
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -231,7 +231,7 @@ func (p *profile) contended(n int, op *operation, r *run, cu uintptr) {
 		defer p.d.gpu.leave()
 		for !stop.Load() {
 			p.d.gpu.driver.Call(driver.CuEventQuery, cu)
-			asked.Add(1)
+			awaited.Add(1)
 		}
 	}()
 	start := time.Now()
@@ -242,7 +242,7 @@ func (p *profile) contended(n int, op *operation, r *run, cu uintptr) {
 	took := time.Since(start)
 	stop.Store(true)
 	<-over
-	p.note("  queries meanwhile, each", took.Seconds()/float64(asked.Load())*1e6, "us")
+	p.note("  queries meanwhile, each", took.Seconds()/float64(awaited.Load())*1e6, "us")
 }
 
 // writeValues tries completion by a word in pinned memory that the stream writes.

@@ -281,10 +281,10 @@ func (a *launchThread) run() {
 			continue
 		}
 		a.awake.Store(true)
-		for until := monotonic() + int64(eager); a.calls(c) && monotonic() < until; {
+		for until := monotonic() + int64(activePoll); a.calls(c) && monotonic() < until; {
 			for range callsPerYield {
 				if c.launch() {
-					until = monotonic() + int64(eager)
+					until = monotonic() + int64(activePoll)
 				}
 			}
 			runtime.Gosched()

@@ -55,7 +55,7 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 		defer s.d.gpu.leave()
 		s.d.submitter.mu.Lock()
 		defer s.d.submitter.mu.Unlock()
-		o := newLaunching(s.d, k, "")
+		o := newLaunchOp(s.d, k, "")
 		require.NoError(t, s.d.choose(l, o, (*tuner.Kernel).Next))
 		require.True(t, o.run.lone)
 		require.True(t, s.d.engine.accept(&o.operation, nil))
@@ -69,7 +69,7 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 	s.d.gpu.enter()
 	s.d.submitter.flushAll()
 	s.d.gpu.leave()
-	s.d.engine.nudge()
+	s.d.engine.notify()
 	require.NoError(t, waitFor(e))
 	require.NoError(t, waitFor(s.copy(s.d, s.d.gpu.space, devices.Host)))
 	for i := range int64(n) {

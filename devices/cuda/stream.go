@@ -12,50 +12,50 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// A stream is a CUstream and the events of what is in flight on it, in order.
+// A stream is a CUstream and the queue of events of its operations in flight.
 //
-// Not every operation has a CUevent of its own: a mark stands for all that was enqueued before it,
-// and what has finished is seen by the marks. A goroutine that has to wait for an operation that no
-// mark stands for yet makes one.
+// Most operations have no CUevent of their own: a mark covers all operations before it, and the
+// completion of a mark shows the completion of these. A goroutine that has to wait for an operation
+// without a mark records one.
 type stream struct {
 	device *Device
 	cu     uintptr
-	// kernels says that it is one of those for kernels.
-	kernels bool
-	moved   int64 // monotonic time when something on it was last seen to be over; the engine's
-	pace    int64 // nanoseconds that an operation takes, smoothed; the engine's
+	// kernels is true for a stream of kernels.
+	kernels  bool
+	lastDone int64 // the monotonic time of the last observed completion; used by the engine only
+	opTime   int64 // the smoothed duration of an operation in nanoseconds; written by the engine only
 
-	flying atomic.Int32 // length of the queue, and how many of it no mark stands for: to be looked at without the lock
-	loose  atomic.Int32
-	mu     sync.Mutex
-	queue  []*event // from head on
-	head   int
-	pushed uint64 // number of the event pushed last, from 1
-	marked uint64 // of the last one that a mark stands for
-	blind  bool   // the last mark could not be made; under marking
-	marks  []*mark
-	unused []*mark
+	flying        atomic.Int32 // length of the queue; and below, events without a mark: read without the lock
+	unmarkedCount atomic.Int32
+	mu            sync.Mutex
+	queue         []*event // the events in flight are queue[head:]
+	head          int
+	pushed        uint64 // the number of the latest event, from 1
+	marked        uint64 // the number of the latest event that a mark covers
+	markFailed    bool   // the last mark could not be recorded; guarded by marking
+	marks         []*mark
+	unused        []*mark
 
-	marking sync.Mutex // held while a mark is made, over the call of the driver
+	marking sync.Mutex // held while a mark is recorded, also during the driver call
 
-	// Of streams of kernels, under submitter.mu: what will be enqueued together, the event
-	// that was put on the stream last, the graphs for that, by the binary logarithm of their
-	// length, and scratch memory.
+	// For streams of kernels, guarded by submitter.mu: the operations that will be enqueued
+	// together, the latest event of the stream, the graphs by the binary logarithm of their length,
+	// and the scratch memory.
 	pending []*operation
 	tail    *event
 	graphs  [6]batchGraph
 	ring    ring
 }
 
-// A mark is a CUevent that was recorded behind all operations of a stream up to number upTo.
+// A mark is a CUevent that was recorded after all operations of a stream up to number upTo.
 type mark struct {
 	stream *stream
 	cu     uintptr
 	upTo   uint64
-	users  int // of cu: the stream, and those about to wait for it; guarded by stream.mu
+	users  int // references to cu: of the stream, and of waiting goroutines; guarded by stream.mu
 }
 
-// push adds an event whose work has been enqueued on s.
+// push adds an event whose operation has been enqueued on s.
 func (s *stream) push(e *event) {
 	s.mu.Lock()
 	s.pushed++
@@ -65,7 +65,7 @@ func (s *stream) push(e *event) {
 	s.mu.Unlock()
 }
 
-// first returns the event that happens next, nil when nothing is in flight.
+// first returns the oldest event in flight, nil if there is none.
 func (s *stream) first() *event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,20 +75,21 @@ func (s *stream) first() *event {
 	return s.queue[s.head]
 }
 
-// count says how much there is. Requires: mu held.
+// count updates the atomic counters.
+// Requires: mu held.
 func (s *stream) count() {
 	s.flying.Store(int32(len(s.queue) - s.head))
-	s.loose.Store(int32(s.pushed - s.marked))
+	s.unmarkedCount.Store(int32(s.pushed - s.marked))
 }
 
 // length returns the number of events in flight.
 func (s *stream) length() int { return int(s.flying.Load()) }
 
-// unmarked returns how many events no mark stands for.
-func (s *stream) unmarked() int { return int(s.loose.Load()) }
+// unmarked returns the number of events without a mark.
+func (s *stream) unmarked() int { return int(s.unmarkedCount.Load()) }
 
-// markAt returns mark k of those in flight, held until letGo, where k is chosen by their number;
-// nil when there are none.
+// markAt returns mark k(n) of the n marks in flight, with a reference for the caller; nil if there
+// are none.
 func (s *stream) markAt(k func(n int) int) (m *mark, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +101,8 @@ func (s *stream) markAt(k func(n int) int) (m *mark, n int) {
 	return m, n
 }
 
-// popTo takes the events up to number upTo away and adds them to list; the marks that stand for
-// them go.
+// popTo removes the events up to number upTo from the queue and appends them to list. It also
+// removes the marks that cover them.
 func (s *stream) popTo(upTo uint64, list []*event) []*event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,13 +125,13 @@ func (s *stream) popTo(upTo uint64, list []*event) []*event {
 		done++
 	}
 	s.marks = slices.Delete(s.marks, 0, done)
-	s.marked = max(s.marked, min(upTo, s.pushed)) // of a device that is lost all are taken away, marked or not
+	s.marked = max(s.marked, min(upTo, s.pushed)) // all events of a lost device are removed, marked or not
 	s.count()
 	return list
 }
 
-// doomUnmarked says that the events fail that no mark stands for.
-func (s *stream) doomUnmarked(err error) {
+// failUnmarked makes the events without a mark fail with err.
+func (s *stream) failUnmarked(err error) {
 	s.mu.Lock()
 	at := len(s.queue)
 	for at > s.head && s.queue[at-1].number > s.marked {
@@ -139,11 +140,12 @@ func (s *stream) doomUnmarked(err error) {
 	list := slices.Clone(s.queue[at:])
 	s.mu.Unlock()
 	for _, e := range list {
-		e.doom(s.device.health.failAt(e, err))
+		e.failWith(s.device.health.failAt(e, err))
 	}
 }
 
-// drop takes back one use of a mark. Requires: s.mu held.
+// drop releases one reference to a mark.
+// Requires: s.mu held.
 func (s *stream) drop(m *mark) {
 	if m.users--; m.users == 0 {
 		s.device.spare.put(m.cu)
@@ -151,16 +153,17 @@ func (s *stream) drop(m *mark) {
 	}
 }
 
-// letGo takes back one use of a mark.
-func (m *mark) letGo() {
+// unref releases one reference to a mark.
+func (m *mark) unref() {
 	m.stream.mu.Lock()
 	m.stream.drop(m)
 	m.stream.mu.Unlock()
 }
 
-// record makes a mark behind all operations on s. If that fails, the operations that the mark would
-// have covered fail too, but only once they have finished, which the next mark shows. If that one
-// cannot be made either, the device is out of service, as its work would never be seen to end.
+// record records a mark after all operations on s. If this fails, the operations that the mark
+// would have covered fail too, but only when they have finished, which the next mark shows. If that
+// one cannot be recorded either, the device is taken out of service, because the completion of its
+// work could not be observed.
 // Requires: the context of its device is current.
 func (s *stream) record() error {
 	s.marking.Lock()
@@ -179,15 +182,15 @@ func (s *stream) record() error {
 		}
 	}
 	if err != nil {
-		s.doomUnmarked(err)
-		if s.blind {
+		s.failUnmarked(err)
+		if s.markFailed {
 			_ = d.gpu.lose("record", err)
 		}
-		s.blind = true
-		d.engine.nudge() // it may sleep, and be the one to make the next
+		s.markFailed = true
+		d.engine.notify() // it may be asleep, and has to record the next mark
 		return err
 	}
-	s.blind = false
+	s.markFailed = false
 	s.mu.Lock()
 	s.marked = upTo
 	s.count()
@@ -203,10 +206,9 @@ func (s *stream) record() error {
 	return nil
 }
 
-// hold returns a mark that stands for event number n, for as long as the caller waits for it, until
-// letGo; nil when the event has finished or no mark stands for it, and then whether one has to be
-// made.
-func (s *stream) hold(n uint64) (m *mark, wanted bool) {
+// acquireMark returns a mark that covers event n, with a reference for the caller. It returns nil
+// if the event has finished, or if no mark covers it; in the second case wanted is true.
+func (s *stream) acquireMark(n uint64) (m *mark, wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.marks {
@@ -218,45 +220,45 @@ func (s *stream) hold(n uint64) (m *mark, wanted bool) {
 	return nil, s.marked < n
 }
 
-// A mark stands for as many operations as take about markTime, and no more than markMost: a waiter
-// for the first of them observes it that much later.
+// A mark covers as many operations as take about markTime, and at most markMost. A waiter for the
+// first of them observes its completion later by this time.
 const (
 	markTime = 20 * time.Microsecond
 	markMost = 16
 )
 
-// patience is the number of operations that may be without a mark.
-func (s *stream) patience() int {
-	if pace := atomic.LoadInt64(&s.pace); pace > 0 {
+// maxUnmarked is the number of operations that may be without a mark.
+func (s *stream) maxUnmarked() int {
+	if pace := atomic.LoadInt64(&s.opTime); pace > 0 {
 		return int(max(1, min(markMost, int64(markTime)/pace)))
 	}
 	return 1
 }
 
-// briefTime is the time that operations of a stream take at the most that are brief: to wait behind
-// one that is no predecessor costs less than to wait for a predecessor on another stream, which
-// takes an event and cuts what could be enqueued together.
+// briefTime is the maximum duration of the operations of a stream of brief operations. Running
+// after such an operation, although it is not a predecessor, costs less than waiting for a
+// predecessor on another stream, which takes an event and splits a batch.
 const briefTime = 20 * time.Microsecond
 
-// leadsTo reports whether what is behind e, the event of an operation on s, should be put on s too:
-// it is the last there, or those after it are brief.
-func (s *stream) leadsTo(e *event) bool {
+// shouldContinue reports whether a successor of e, the event of an operation on s, should be
+// enqueued on s too: e is the latest event there, or the operations after it are brief.
+func (s *stream) shouldContinue(e *event) bool {
 	if s.tail == e {
 		return true
 	}
-	pace := time.Duration(atomic.LoadInt64(&s.pace))
+	pace := time.Duration(atomic.LoadInt64(&s.opTime))
 	return pace > 0 && pace <= briefTime
 }
 
-// A streamSet is the streams of one device.
+// A streamSet contains the streams of one device.
 type streamSet struct {
 	toDevice, toHost, between *stream
 	kernels                   []*stream
 }
 
-// beside returns how many operations were enqueued on other streams of kernels than s, and whether
-// none of them is in flight.
-func (t *streamSet) beside(s *stream) (pushed uint64, alone bool) {
+// others returns the number of operations that were enqueued on streams of kernels other than s.
+// idle is true if none of them is in flight.
+func (t *streamSet) others(s *stream) (pushed uint64, alone bool) {
 	alone = true
 	for _, other := range t.kernels {
 		if other != s {
@@ -269,7 +271,8 @@ func (t *streamSet) beside(s *stream) (pushed uint64, alone bool) {
 	return pushed, alone
 }
 
-// open makes the streams of d, n of them for kernels. Requires: the context is current.
+// open creates the streams of d, n of them for kernels.
+// Requires: the context is current.
 func (t *streamSet) open(d *Device, n int) error {
 	t.kernels = make([]*stream, n)
 	list := []**stream{&t.toDevice, &t.toHost, &t.between}
@@ -291,7 +294,7 @@ func (t *streamSet) open(d *Device, n int) error {
 	return nil
 }
 
-// all returns all streams that were made.
+// all returns all streams that were created.
 func (t *streamSet) all() []*stream {
 	var out []*stream
 	for _, s := range append([]*stream{t.toDevice, t.toHost, t.between}, t.kernels...) {
@@ -302,17 +305,20 @@ func (t *streamSet) all() []*stream {
 	return out
 }
 
-// synchronize waits for all work on the streams. Requires: the context is current.
+// synchronize waits for all operations on the streams.
+// Requires: the context is current.
 func (t *streamSet) synchronize(g *gpu) error {
 	return t.each(func(s *stream) error { return g.driver.Do(driver.CuStreamSynchronize, s.cu) })
 }
 
-// destroy gives the streams back. Requires: the context is current.
+// destroy destroys the streams.
+// Requires: the context is current.
 func (t *streamSet) destroy(g *gpu) error {
 	return t.each(func(s *stream) error { return g.driver.Do(driver.CuStreamDestroy, s.cu) })
 }
 
-// freeBatches gives back what the streams of kernels keep. Requires: the context is current.
+// freeBatches frees the graphs of the streams of kernels.
+// Requires: the context is current.
 func (t *streamSet) freeBatches() error {
 	return t.each(func(s *stream) error {
 		var errs []error
@@ -331,12 +337,12 @@ func (t *streamSet) each(f func(*stream) error) error {
 	return errors.Join(errs...)
 }
 
-// flyingKernels returns a kernel that is the next of its stream, nil when there is none, and how
-// many are in flight.
+// flyingKernels returns a kernel that is the oldest operation of its stream, nil if there is none,
+// and the number of kernels in flight.
 func (t *streamSet) flyingKernels() (first *event, n int) {
 	for _, one := range t.kernels {
 		if one == nil {
-			continue // it is being opened
+			continue // the device is being opened
 		}
 		if k := one.first(); first == nil {
 			first = k

@@ -9,46 +9,47 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// An operation is work for a stream.
+// An operation is a kernel launch or a copy that will be enqueued on a stream.
 type operation struct {
 	event  *event
-	stream *stream // nil for a kernel until it is enqueued
-	// host says that the work looks at host memory when it is enqueued, so that all it is behind
-	// must have happened.
+	stream *stream // for a kernel, nil until it is enqueued
+	// host is true if the operation accesses host memory when it is enqueued, so that all its
+	// predecessors must have happened.
 	host bool
 	work starter
-	part *launching // that it is part of, if it is a launch
+	part *launchOp // the launchOp that contains it, for a launch
 }
 
-// A starter calls the driver for the work of an operation, on its stream.
+// A starter makes the driver calls of an operation on its stream.
 type starter interface {
 	start(op *operation) error
 }
 
-// A submitter puts operations on the streams of one device. It alone decides about their order
-// there: what is enqueued together, on which stream, and behind what.
+// A submitter enqueues operations on the streams of one device. It alone decides their order: the
+// batches, the streams, and the waits for predecessors.
 type submitter struct {
 	gpu      *gpu
 	platform *platform
 	streams  *streamSet
 	health   *health
 	clock    *clock
-	engine   *engine         // enqueues what is parked, and reports what has failed
+	engine   *engine         // enqueues parked operations and reports failures
 	pageable *pageableThread // enqueues copies of host memory that is not pinned
 
-	mu         sync.Mutex // held while enqueueing one operation or batch, over the driver's calls for it
-	turn       uint32     // of kernels
-	launchings launchings
+	mu        sync.Mutex // held while one operation or batch is enqueued, also during driver calls
+	turn      uint32     // of the streams of kernels, round robin
+	launchOps launchOps
 }
 
-// owns reports whether e is the end of an operation of this device.
+// owns reports whether e is an event of an operation of this device.
 func (u *submitter) owns(e *event) bool { return &e.device.submitter == u }
 
-// begin enqueues op, or leaves it to the goroutine that makes the event happen, or enqueues the
-// event, that it has to wait for first. With batching it may stay pending until flushAll. Requires:
-// the context is current.
+// begin enqueues op, or parks it at a predecessor for which it has to wait. With batching, op may
+// stay pending until flushAll.
+// Requires: the context is current.
 //
-// It returns the stream that something was put on. From then on op may be another one.
+// It returns the stream on which it has enqueued an operation, or nil. After begin, op may have
+// been recycled.
 func (u *submitter) begin(op *operation, batching bool) *stream {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -73,7 +74,8 @@ func (u *submitter) begin(op *operation, batching bool) *stream {
 	return nil
 }
 
-// park leaves op to event a, if op cannot be enqueued before a has happened or been enqueued.
+// park appends op to the waiters of event a, if op cannot be enqueued before a has happened or has
+// been enqueued, and reports whether it did so.
 func (u *submitter) park(op *operation, a devices.Event) bool {
 	ours, ok := a.(*event)
 	if !ok || ours.device.platform != u.platform || op.host || ours.alone {
@@ -85,15 +87,15 @@ func (u *submitter) park(op *operation, a devices.Event) bool {
 	}
 	ours.mu.Lock()
 	defer ours.mu.Unlock()
-	if ours.done || ours.doomed() == nil && (ours.enqueued || u.owns(ours) && ours.pending != nil) {
+	if ours.done || ours.failure() == nil && (ours.enqueued || u.owns(ours) && ours.pending != nil) {
 		return false
 	}
 	ours.behind = append(ours.behind, op)
 	return true
 }
 
-// place enqueues op, and returns its stream; when that fails its event has failed. Requires: the
-// context is current.
+// place enqueues op, and returns its stream. If that fails, the event of op fails.
+// Requires: the context is current.
 func (u *submitter) place(op *operation) *stream {
 	e := op.event
 	if op.stream == nil {
@@ -101,28 +103,29 @@ func (u *submitter) place(op *operation) *stream {
 	}
 	s := op.stream
 	if s.kernels {
-		u.flush(s) // what e is behind may fail by that
+		u.flush(s) // a failure of the flush may be that of a predecessor
 		s.tail = e
 	}
-	if err := u.lead(op); err != nil {
-		e.doom(err)
+	if err := u.waitForPredecessors(op); err != nil {
+		e.failWith(err)
 		u.engine.completions.push(e)
-		op.spent()
+		op.recycle()
 		return s
 	}
 	u.launchOn(op)
-	op.spent()
-	if e.alone || u.clock.on || s.unmarked() >= s.patience() {
-		_ = s.record() // e fails with it
+	op.recycle()
+	if e.alone || u.clock.on || s.unmarked() >= s.maxUnmarked() {
+		_ = s.record() // an error is also the error of e
 	}
-	for _, next := range e.enter(s) { // from here on others may wait for it
+	for _, next := range e.enter(s) { // from here on other operations may wait for e
 		next.event.device.engine.push(next)
 	}
 	return s
 }
 
-// lead makes the stream of op wait for what op is behind, which has not failed.
-func (u *submitter) lead(op *operation) error {
+// waitForPredecessors makes the stream of op wait for the predecessors of op. It returns an error
+// if one of them has failed.
+func (u *submitter) waitForPredecessors(op *operation) error {
 	e := op.event
 	err := firstError(e.after)
 	if err == nil {
@@ -139,19 +142,19 @@ func (u *submitter) lead(op *operation) error {
 	return err
 }
 
-// launchOn makes the calls of the work of op. If one fails, others may have put something on the
-// stream: it fails when that has finished.
+// launchOn makes the driver calls of op. After an error, earlier calls may have enqueued work on
+// the stream, so the event of op fails when that work has finished.
 func (u *submitter) launchOn(op *operation) {
 	e := op.event
 	if err := u.start(op); err != nil {
-		e.doom(u.health.failAt(e, err))
+		e.failWith(u.health.failAt(e, err))
 	}
 	e.began = monotonic()
 	op.stream.push(e)
 }
 
-// start makes the calls of the work of op, for kernels in a range of their name where a tool wants
-// that.
+// start makes the driver calls of op. If an NVTX tool is attached, a kernel gets a range with its
+// name.
 func (u *submitter) start(op *operation) error {
 	if n := u.platform.nvtx; n != nil && op.event.kernel != nil {
 		name := op.event.label
@@ -164,12 +167,12 @@ func (u *submitter) start(op *operation) error {
 	return op.work.start(op)
 }
 
-// chooseStream returns the stream for a kernel: that of a kernel which it is behind, if nothing
-// else is behind that one there yet or all is brief, and so needs no event; else the next in turn.
+// chooseStream returns the stream for a kernel: the stream of a predecessor if no event is needed
+// there (see shouldContinue), otherwise the next one, round robin.
 func (u *submitter) chooseStream(after []devices.Event) *stream {
 	for _, a := range after {
 		if ours, ok := a.(*event); ok && u.owns(ours) {
-			if s := ours.on(); s != nil && s.kernels && s.leadsTo(ours) {
+			if s := ours.on(); s != nil && s.kernels && s.shouldContinue(ours) {
 				return s
 			}
 		}
@@ -178,18 +181,18 @@ func (u *submitter) chooseStream(after []devices.Event) *stream {
 	return u.streams.kernels[int(u.turn)%len(u.streams.kernels)]
 }
 
-// waitOn makes a stream wait for an event, unless it comes behind it anyway.
+// waitOn makes a stream wait for an event, unless stream order already ensures it.
 func (u *submitter) waitOn(s *stream, a devices.Event) error {
 	ours, ok := a.(*event)
 	if !ok {
 		return nil
 	}
-	if err := ours.doomed(); err != nil || ours.on() == s {
+	if err := ours.failure(); err != nil || ours.on() == s {
 		return err
 	}
 	m, err := ours.mark()
 	if m == nil && err == nil {
-		return ours.doomed() // it has finished, or could not be enqueued
+		return ours.failure() // it has finished, or could not be enqueued
 	}
 	if err == nil {
 		err = ours.device.gpu.alive()
@@ -198,9 +201,9 @@ func (u *submitter) waitOn(s *stream, a devices.Event) error {
 		err = u.gpu.driver.Do(driver.CuStreamWaitEvent, s.cu, m.cu, 0)
 	}
 	if m != nil {
-		m.letGo()
+		m.unref()
 	}
-	if err != nil { // the event's device may have come to its end: this one has not
+	if err != nil { // the device of the event may have failed, but not this one
 		return ours.device.health.failAt(ours, err)
 	}
 	return nil
