@@ -10,19 +10,20 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// A clock maps moments of the GPU to the host's clock. It has an event on a stream of its own whose
-// host time is known within bound; events of operations are measured from there.
+// A clock maps times of the GPU to the host's clock. It has an event, on a separate stream, whose
+// host time is known within bound; events of operations are measured relative to it.
 //
-// The event is made again every few seconds: the clocks drift apart, and the driver tells distances
-// in milliseconds as float32, so that after five seconds they are exact to half a microsecond.
+// The event is recorded again every few seconds, because the clocks drift apart and the driver
+// returns differences in milliseconds as float32: after five seconds their resolution is half a
+// microsecond.
 type clock struct {
 	gpu   *gpu
 	spare *eventPool
 
-	on     bool // times are wanted
+	on     bool // times are measured
 	stream uintptr
 	base   uintptr
-	at     time.Time // when base happened
+	at     time.Time // the host time of base
 	bound  time.Duration
 }
 
@@ -31,7 +32,8 @@ const (
 	clockTries = 8
 )
 
-// start makes the clock, if times are wanted. Requires: the context is current.
+// start creates the clock if times are measured.
+// Requires: the context is current.
 func (c *clock) start(timed bool) error {
 	if !timed {
 		return nil
@@ -50,12 +52,13 @@ func (c *clock) start(timed bool) error {
 	if err := c.set(); err != nil {
 		return err
 	}
-	c.bound = 2*c.bound + time.Microsecond // later settings may be worse, and float32 has its part
+	c.bound = 2*c.bound + time.Microsecond // later measurements may be less exact, and float32 rounds
 	return nil
 }
 
-// set records the base event some times and keeps the last, which is as good as any: the
-// shortest time in which it can have happened is the bound. Requires: the context is current.
+// set records the base event several times and keeps the last one. bound is the shortest time in
+// which it can have happened.
+// Requires: the context is current.
 func (c *clock) set() error {
 	best := time.Duration(math.MaxInt64)
 	for range clockTries {
@@ -77,7 +80,8 @@ func (c *clock) set() error {
 	return nil
 }
 
-// recordFirst records an event before the work of e. Requires: the context is current.
+// recordFirst records an event before the operation of e.
+// Requires: the context is current.
 func (c *clock) recordFirst(e *event, s *stream) error {
 	first, err := c.spare.get()
 	if err != nil {
@@ -91,8 +95,9 @@ func (c *clock) recordFirst(e *event, s *stream) error {
 	return nil
 }
 
-// timeOf reads when the operation of e, which has happened, began and ended, and gives the first of
-// its events back; last is the CUevent behind it. Requires: the context is current.
+// timeOf reads the start and end of the operation of e, which has happened, and frees its first
+// event. last is the CUevent after the operation.
+// Requires: the context is current.
 func (c *clock) timeOf(e *event, last uintptr) {
 	t := e.timed
 	if t == nil || t.first == 0 {
@@ -112,19 +117,19 @@ func (c *clock) timeOf(e *event, last uintptr) {
 	}
 }
 
-// since returns how long after the base an event happened.
+// since returns the time of an event relative to base.
 func (c *clock) since(cu uintptr) (time.Duration, bool) {
 	b := driver.NewBlock()
 	defer b.Free()
 	if c.gpu.driver.Call(driver.CuEventElapsedTime, b.At(0), c.base, cu) != 0 {
-		return 0, false // then the trace has the host's times
+		return 0, false // the trace then has the times of the host
 	}
 	ms := float64(math.Float32frombits(uint32(b.Words[0])))
 	return time.Duration(ms * float64(time.Millisecond)), true
 }
 
-// Times returns when the work of e began and ended on the GPU, on the host's clock; zero when it
-// did not run or times were not asked for.
+// Times returns the start and end of the operation of e on the host's clock. Both are zero if it
+// did not run or times are not measured.
 func (e *event) Times() (began, ended time.Time) {
 	if e.timed == nil {
 		return
@@ -132,9 +137,9 @@ func (e *event) Times() (began, ended time.Time) {
 	return e.timed.began, e.timed.ended
 }
 
-// times is when the work of an event began and ended; set before it happens.
+// times are the start and end of an operation; set before the event happens.
 type times struct {
-	first        uintptr // the CUevent before the work, until it has finished
+	first        uintptr // the CUevent before the operation, until that has finished
 	began, ended time.Time
 }
 

@@ -13,15 +13,16 @@ import (
 
 // Copy enqueues a copy between this GPU and the host, or from a GPU whose memory it can read.
 //
-// Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for
-// the host. Where it is being pinned, the copy is enqueued when that has finished.
+// The driver accesses host memory that is not pinned when the copy is enqueued, so such a copy
+// waits on the host for its predecessors. If the memory is being pinned, the copy is enqueued
+// afterwards.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op, over := d.copyOperation(t)
 	if over == nil {
 		return d.engine.submit(op, after)
 	}
 	e := op.event
-	if d.engine.accept(op, append(slices.Clone(after), over)) { // with which it fails
+	if d.engine.accept(op, append(slices.Clone(after), over)) { // the copy fails with its error
 		over.Then(func(error) {
 			op.host = !d.platform.pins.has(t.Region.Buffer)
 			d.engine.push(op)
@@ -30,8 +31,8 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	return e
 }
 
-// copyOperation returns the operation of a copy, and the end of pinning its memory if it has to
-// wait for that.
+// copyOperation returns the operation of a copy. If the copy has to wait for the pinning of its
+// memory, it also returns the event of its end.
 func (d *Device) copyOperation(t devices.Transfer) (_ *operation, over *event) {
 	c := &copying{device: d, transfer: t, event: event{device: d}}
 	c.event.copy = &c.transfer
@@ -55,13 +56,13 @@ func (d *Device) copyOperation(t devices.Transfer) (_ *operation, over *event) {
 	return op, over
 }
 
-// An end is one side of a copy.
+// An end is the source or the destination of a copy.
 type end struct {
 	host bool
-	base uintptr // of byte 0 of the buffer
+	base uintptr // the address of byte 0 of the buffer
 }
 
-// A copying is the operation of a copy, in one piece of memory.
+// A copying is the operation of a copy, in one allocation.
 type copying struct {
 	operation
 	event    event
@@ -69,7 +70,7 @@ type copying struct {
 	transfer devices.Transfer
 }
 
-// start makes the calls of a copy.
+// start makes the driver calls of a copy.
 func (c *copying) start(op *operation) error {
 	d, t := c.device, c.transfer
 	from, err := d.endOf(t, t.From)
@@ -83,8 +84,8 @@ func (c *copying) start(op *operation) error {
 	return eachPiece(t.Region, t.Elem, d.gpu.chip.maxPitch, func(p piece) error { return d.gpu.copyPiece(p, from, to, op.stream.cu) })
 }
 
-// endOf finds the memory of one side of a copy, checks that it is mapped, and that this GPU may
-// touch it.
+// endOf returns one end of a copy. It returns an error if the memory is not mapped or this GPU
+// cannot access it.
 func (d *Device) endOf(t devices.Transfer, s devices.SpaceID) (end, error) {
 	if s == devices.Host {
 		m, err := d.mirrors.get(t.Region.Buffer)
@@ -112,7 +113,7 @@ func (d *Device) endOf(t devices.Transfer, s devices.SpaceID) (end, error) {
 	return end{base: m.base}, nil
 }
 
-// covered checks that all of a region is mapped.
+// covered returns an error unless all of a region is mapped.
 func (m *mirror) covered(t devices.Transfer) error {
 	for lo, hi := range t.Region.Runs() {
 		if !m.covers(deps.Bytes(lo)*t.Elem, deps.Bytes(hi)*t.Elem) {
@@ -122,8 +123,8 @@ func (m *mirror) covered(t devices.Transfer) error {
 	return nil
 }
 
-// share lets to touch the granules of a region that t has, when they are needed for the first time;
-// from then on it gets access to newly mapped memory at once (grantAtOnce).
+// share grants device to access to the granules of a region of t when it needs them for the first
+// time. From then on it also gets access to newly mapped memory (grantAtOnce).
 //
 // Cost: 0.06 to 0.3 ms for one new granule on four H200, up to milliseconds for more, else O(runs).
 func (t *mirrorTable) share(m *mirror, c devices.Transfer, to *Device) error {
@@ -155,7 +156,7 @@ func (g *gpu) copyPiece(p piece, from, to end, stream uintptr) error {
 	return g.driver.Do(driver.CuMemcpyDtoDAsync, b, a, n, stream)
 }
 
-// copyRows enqueues a 2-D copy: both sides have the same layout. The words are those of
+// copyRows enqueues a 2-D copy of two ends with the same layout. The words are those of
 // CUDA_MEMCPY2D.
 func (g *gpu) copyRows(p piece, from, to end, stream uintptr) error {
 	const host, onDevice = 1, 2
@@ -176,17 +177,17 @@ func (g *gpu) copyRows(p piece, from, to end, stream uintptr) error {
 	return g.driver.Do(driver.CuMemcpy2DAsync, b.At(0), stream)
 }
 
-// A piece is a part of a copy that one call of the driver makes: height rows of width bytes, pitch
-// bytes apart, the first at offset. A single row has no pitch.
+// A piece is a part of a copy that one driver call copies: height rows of width bytes, pitch bytes
+// apart, starting at offset. A single row has no pitch.
 type piece struct {
 	offset, width, height, pitch deps.Bytes
 }
 
-// eachPiece calls f with the pieces of a region, which cover its elements exactly and each once,
-// until one fails.
+// eachPiece calls f for the pieces of a region, which cover each element exactly once, until f
+// returns an error.
 //
 // The innermost two dimensions are one piece, so that a tile is one 2-D copy; elements that are not
-// neighbours are rows of one element. maxPitch is the greatest pitch of the driver's 2-D copies:
+// contiguous are rows of one element. maxPitch is the maximum pitch of the driver's 2-D copies:
 // beyond it every row is a piece. Cost: O(pieces), no allocation.
 func eachPiece(r deps.Region, elem, maxPitch deps.Bytes, f func(piece) error) error {
 	if r.Empty() {

@@ -16,15 +16,15 @@ import (
 	"github.com/gompss/gompss/internal/sighandlers"
 )
 
-// A Device is one GPU. Its parts have one job each; those with a goroutine are the engine, the
-// pageableThread and what the engine starts.
+// A Device is one GPU. Each of its parts has one job. The engine, the pageableThread, and the
+// threads that the engine starts have goroutines.
 type Device struct {
 	platform *platform
 	options  Options
 	gpu      gpu
 	health   health
 	link     linkMeter
-	peers    []bool // by index: their memory can be read from here
+	peers    []bool // by index: whether this device can read the memory of that one
 	mirrors  mirrorTable
 	modules  moduleTable
 
@@ -39,8 +39,8 @@ type Device struct {
 	closed atomic.Bool
 }
 
-// newDevice returns the device of the driver's number ordinal as the one of an index in p, with its
-// parts connected.
+// newDevice returns the device with the driver's ordinal and index i in p, with its parts
+// connected.
 func newDevice(p *platform, ordinal, i int, space devices.SpaceID) *Device {
 	d := &Device{platform: p, options: p.options}
 	g := &d.gpu
@@ -56,12 +56,12 @@ func newDevice(p *platform, ordinal, i int, space devices.SpaceID) *Device {
 	return d
 }
 
-// openDevice opens the GPU of the driver's number ordinal as the one of an index in p.
+// openDevice opens the GPU with the driver's ordinal and index i in p.
 func openDevice(p *platform, ordinal, i int, space devices.SpaceID) (_ *Device, err error) {
 	d := newDevice(p, ordinal, i, space)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	restore := sighandlers.Keep() // the first context starts threads and handlers of the driver
+	restore := sighandlers.Keep() // the first context starts threads and installs signal handlers of the driver
 	defer func() { err = errors.Join(err, restore()) }()
 	for _, step := range []func() error{
 		d.gpu.identify,
@@ -87,8 +87,8 @@ func (d *Device) measureLink() error {
 	return d.link.measure(!d.options.NoPin)
 }
 
-// measureMemory reads how much memory there is, and makes the pool of scratch memory keep what it
-// has.
+// measureMemory reads the size of the memory, and configures the pool of scratch memory to keep
+// freed memory.
 func (d *Device) measureMemory() error {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -120,10 +120,10 @@ func (d *Device) measureMemory() error {
 	return d.gpu.driver.Do(driver.CuMemPoolSetAttribute, uintptr(b.Words[0]), releaseThreshold, b.At(1))
 }
 
-// Model returns what the maker calls the device.
+// Model returns the manufacturer's name of the device.
 func (d *Device) Model() string { return d.gpu.model }
 
-// Multiprocessors returns how many there are.
+// Multiprocessors returns the number of multiprocessors.
 func (d *Device) Multiprocessors() int { return d.gpu.chip.sms }
 
 // ContextTime returns how long the driver took to make the context, at open.
@@ -150,7 +150,7 @@ func (d *Device) Properties() devices.Properties {
 	}
 }
 
-// Reaches reports whether s is a GPU opened together with d whose memory d can read.
+// Reaches reports whether d can read the memory of s, a GPU opened together with d.
 func (d *Device) Reaches(s devices.SpaceID) bool {
 	if s == d.gpu.space {
 		return true
@@ -159,11 +159,12 @@ func (d *Device) Reaches(s devices.SpaceID) bool {
 	return other != nil && d.peers[other.gpu.index]
 }
 
-// Backed returns how much memory is mapped now.
+// Backed returns the number of mapped bytes.
 func (d *Device) Backed() deps.Bytes { return deps.Bytes(d.mirrors.backed.Load()) }
 
-// Close waits for what is in flight, ends the goroutines and frees everything. It does not wait for
-// what has passed the time limit: that, and what it uses, is left to the end of the process.
+// Close waits for the operations in flight, ends the goroutines and frees all resources. It does
+// not wait for an operation beyond the time limit: such an operation and its resources remain until
+// the end of the process.
 func (d *Device) Close() error {
 	if d.closed.Swap(true) {
 		return nil
@@ -181,7 +182,7 @@ func (d *Device) Close() error {
 	return d.freeAll()
 }
 
-// freeAll gives everything back to the driver. Of a lost device it only reports what is new.
+// freeAll frees all resources of the driver. For a lost device it reports new errors only.
 func (d *Device) freeAll() error {
 	var errs []error
 	free := func(err error) {
@@ -200,7 +201,7 @@ func (d *Device) freeAll() error {
 	free(d.spare.freeAll())
 	free(d.slots.freeAll())
 	free(d.clock.stop())
-	if d.modules.tuner != nil { // else it is being opened
+	if d.modules.tuner != nil { // otherwise the device is being opened
 		free(d.modules.tuner.Free())
 	}
 	free(d.streams.destroy(&d.gpu))

@@ -1,35 +1,35 @@
-// Package cuda is the plug-in of NVIDIA GPUs: libcuda and NVRTC, opened at run time, without cgo or
-// a toolkit.
+// Package cuda is the plug-in for NVIDIA GPUs. It loads libcuda and NVRTC at run time, without cgo
+// or a toolkit.
 //
-// A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped
-// into granule by granule. Copies and kernels go to streams of their own and are ordered by events
-// of the GPU, so that the host is not in the loop; one goroutine a device, its engine, enqueues
-// them and polls for completions; another, the completion thread, reports these. It also does the
-// work that the runtime leaves to the device between two reports, or, where several goroutines
-// submit, a third does, the launch thread. All sleep when nothing is in flight. Memory of the
-// program is page-locked by one more goroutine for all GPUs, which is there as long as there is
-// some to lock; copies of that memory wait for it, and nothing else does. A kernel is printed by
-// codegen/cuda, compiled by NVRTC for the GPU in use and kept in a cache on disk; or the user has
-// written it, in CUDA C++ or as a cubin.
+// A buffer has one mirror on each GPU: an address range of its size, into which physical memory is
+// mapped granule by granule. Copies and kernels are enqueued on separate streams and ordered by
+// events of the GPU, without the host. Each device has an engine, a goroutine that enqueues
+// operations and polls for completions, and a completion thread, which reports them. The completion
+// thread also launches dependent tasks for the runtime; if several goroutines submit, a launch
+// thread does. All of them sleep when no operation is in flight. One more goroutine pins host
+// memory for all GPUs, as long as there is memory to pin; only copies of that memory wait for it. A
+// kernel is printed by codegen/cuda, compiled by NVRTC for the GPU in use and cached on disk; or
+// the user has written it, in CUDA C++ or as a cubin.
 //
 // Invariants:
 //   - every driver call is made with the device's context current on a locked thread, and every
-//     result is looked at;
-//   - work that starts behind an event of this plug-in that cannot fail alone waits for it on the
-//     GPU; behind all other events it is enqueued when they have happened, so that it does not run
-//     when they have failed;
-//   - what is behind an operation that is known to fail is not enqueued, and fails with its error;
-//     an operation of which a part may be on its stream fails when that has finished, so that
-//     nothing it uses goes earlier; and nothing has finished before what it was behind;
-//   - an error after which CUDA gives no more answers (an illegal address, say) takes the device
-//     out of service: all that is in flight fails with it, and nothing else is asked of the driver
-//     for that device;
-//   - a CUevent is recorded again only when nothing waits for what it stood for; it may stand for
-//     several operations (mark);
-//   - what is pending on a stream (batch.go) counts as enqueued for the engine alone: others wait
-//     for it until it is.
+//     result is checked;
+//   - an operation after an event of this plug-in that cannot fail alone waits for it on the GPU.
+//     After any other event it is enqueued when that event has happened, so that it does not run
+//     if the event has failed;
+//   - an operation after one that is known to fail is not enqueued and fails with its error. An
+//     operation that failed after a part of it may have been enqueued happens when the stream has
+//     passed it, so that nothing it uses is freed earlier. No operation happens before its
+//     predecessors;
+//   - an error after which CUDA gives no more answers (an illegal address, for example) takes the
+//     device out of service: all operations in flight fail with it, and no further driver call is
+//     made for that device;
+//   - a CUevent is recorded again only when no operation waits for its last use; it may cover several
+//     operations (mark);
+//   - a pending operation of a stream (batch.go) counts as enqueued only for the engine; other
+//     waiters wait until it is enqueued.
 //
-// Lock order: submitter.mu is held over the calls that enqueue one operation or batch, then
-// graph.mu and stream.marking, which is held over the call that records, then the rest, which are
-// leaves: none is held while another is taken, and none over a driver call.
+// Lock order: submitter.mu is held during the calls that enqueue one operation or batch; then
+// graph.mu and stream.marking, which is held during the call that records; then all other locks.
+// Those are leaves: none is held while another lock is taken, and none during a driver call.
 package cuda

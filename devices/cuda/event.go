@@ -213,7 +213,7 @@ func (e *event) finish() bool {
 		}
 	}
 	if e.graph != nil {
-		defer e.graph.over()
+		defer e.graph.finished()
 	}
 	err := e.failure()
 	if err == nil {

@@ -17,20 +17,20 @@ var (
 	ErrStep = ir.ErrStep
 )
 
-// kinds are those of the checks of sites.
+// kinds maps kinds of sites to kinds of checks.
 var kinds = map[cuda.SiteKind]ir.CheckKind{cuda.IndexSite: ir.IndexCheck, cuda.SliceSite: ir.SliceCheck, cuda.DivisorSite: ir.DivisorCheck,
 	cuda.CountSite: ir.CountCheck, cuda.PointerSite: ir.PointerCheck, cuda.StepSite: ir.StepCheck}
 
-// A record is the fault record that a kernel leaves, in the layout of cuda.FaultSize.
+// A record is the fault record that a kernel writes, in the layout of cuda.FaultSize.
 type record struct {
 	site          uint32
 	_             uint32
 	index, length int64
-	_             int64 // so that records do not share a sector
+	_             int64 // padding: records do not share a sector
 }
 
-// fault is the *ir.CheckError of a record, nil when there is none. The access was not made; what
-// the kernel wrote before stays written.
+// fault returns a record as a *ir.CheckError, nil if it is empty. The kernel has not made the
+// access; its earlier writes remain.
 func (r *record) fault(kernel string, sites []cuda.Site) error {
 	if r.site == 0 {
 		return nil

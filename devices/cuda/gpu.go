@@ -14,8 +14,8 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// A gpu is one GPU as the driver knows it: its context, and whether that can still be used. It is
-// fixed once it has been identified and retained, but for lost and stuck, which are set once.
+// A gpu is one GPU of the driver: its context and its state. After identify and retain, only lost
+// and stuck change, once each.
 type gpu struct {
 	driver  *driver.Driver
 	name    string // "cuda:0"
@@ -23,24 +23,24 @@ type gpu struct {
 	index   int    // in its platform
 	ordinal int32  // the driver's CUdevice
 	context uintptr
-	// contextTook is the time that it took to make the context.
+	// contextTook is the time for the creation of the context.
 	contextTook time.Duration
 	space       devices.SpaceID
 	chip        chip
 	lost        atomic.Pointer[devices.DeviceError]
-	stuck       atomic.Bool // something never ended: the driver may block for ever in calls that wait
+	stuck       atomic.Bool // an operation never ended: driver calls that wait may block for ever
 }
 
-// A chip is what decides about arch and launch shapes.
+// A chip contains the properties that determine arch and launch shapes.
 type chip struct {
 	major, minor int
 	sms          int // multiprocessors
 	warp         int
 	maxPitch     deps.Bytes // of a 2-D copy
-	bandwidth    deps.Bytes // of its memory, a second; 0 where the driver does not say
+	bandwidth    deps.Bytes // in bytes per second; 0 if the driver does not report it
 }
 
-// arch names the architecture for NVRTC.
+// arch returns the name of the architecture for NVRTC.
 func (c chip) arch() string { return fmt.Sprintf("sm_%d%d", c.major, c.minor) }
 
 // Attributes of a device, by their numbers in cuda.h.
@@ -57,7 +57,7 @@ const (
 	attributeUnifiedVA   = 41
 )
 
-// identify reads what the device is.
+// identify reads the properties of the device.
 func (g *gpu) identify() error {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -92,8 +92,8 @@ func (g *gpu) identify() error {
 	return nil
 }
 
-// bandwidth returns the peak of the memory in bytes a second: two transfers a clock over the width
-// of the bus. A driver that does not know one of the two has none.
+// bandwidth returns the peak memory bandwidth in bytes per second: two transfers per clock cycle
+// over the width of the bus. It returns 0 if the driver does not report these.
 func (g *gpu) bandwidth(b *driver.Block) deps.Bytes {
 	var kilohertz, bits int32
 	for _, a := range []struct {
@@ -101,14 +101,14 @@ func (g *gpu) bandwidth(b *driver.Block) deps.Bytes {
 		number uintptr
 	}{{&kilohertz, attributeMemoryClock}, {&bits, attributeBusWidth}} {
 		if g.driver.Do(driver.CuDeviceGetAttribute, b.At(0), a.number, uintptr(g.ordinal)) != nil {
-			return 0 // it is shown on a page, and nothing depends on it
+			return 0 // only reports use it
 		}
 		*a.to = int32(b.Int32(0))
 	}
 	return 2 * 1000 * deps.Bytes(kilohertz) * deps.Bytes(bits) / 8
 }
 
-// textOf is b up to the first 0.
+// textOf returns the text in b up to the first 0 byte.
 func textOf(b []byte) string {
 	for i, c := range b {
 		if c == 0 {
@@ -118,7 +118,7 @@ func textOf(b []byte) string {
 	return string(b)
 }
 
-// retain makes the primary context and makes it current.
+// retain retains the primary context and makes it current.
 func (g *gpu) retain() error {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -142,8 +142,8 @@ func (g *gpu) enter() {
 
 func (g *gpu) leave() { runtime.UnlockOSThread() }
 
-// within calls f with the device's context current, on a locked thread whose context may be another
-// before and after.
+// within calls f with the device's context current, on a locked thread, and restores the previous
+// context.
 func (g *gpu) within(f func() error) error {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -161,7 +161,7 @@ func (g *gpu) within(f func() error) error {
 	return errors.Join(err, g.driver.Do(driver.CuCtxSetCurrent, before))
 }
 
-// alive returns the error that says that the device is lost.
+// alive returns an error if the device is lost.
 func (g *gpu) alive() error {
 	if e := g.lost.Load(); e != nil {
 		return e
@@ -169,7 +169,7 @@ func (g *gpu) alive() error {
 	return nil
 }
 
-// lose takes the device out of service and returns why it is.
+// lose takes the device out of service and returns the reason.
 func (g *gpu) lose(what string, cause error) error {
 	g.lost.CompareAndSwap(nil, &devices.DeviceError{Device: g.name, What: what, Err: cause, Fatal: true})
 	return g.lost.Load()

@@ -15,31 +15,30 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
-// A graph is a sequence of launches as the driver runs it: a CUgraph, instantiated once and
-// launched as a whole.
+// A graph is the CUgraph of a sequence of launches, instantiated once and launched as a whole.
 //
-// What steps need of their own belongs to the graph: a fault record for each step whose checks can
-// fail, and scratch memory, whose part that has to be zero is zeroed before each run. So such a
-// sequence has one run at a time as a graph; one that comes meanwhile is enqueued step by step on
-// one stream, which keeps its order.
+// The graph owns resources of its steps: a fault record for each step whose checks can fail, and
+// scratch memory, of which a part is zeroed before each run. A sequence with such resources can run
+// as a graph only once at a time; a launch during a run is enqueued step by step on one stream,
+// which preserves the order.
 type graph struct {
 	steps []devices.Step
 
 	mu          sync.Mutex
 	graph, exec uintptr
-	slots       []*slot // by step; nil where no check can fail
+	slots       []*slot // by step; nil for steps whose checks cannot fail
 	scratch     uintptr // of all steps
 	room        launch.Room
-	busy        bool // a run that uses slots or scratch is under way
+	busy        bool // a run that uses slots or scratch is in progress
 
-	// What all steps launch, once it was decided: their arguments stay as they are, and mirrors
-	// stay where they are.
+	// choosing guards the launches of all steps, which are determined once: the arguments do not
+	// change, and mirrors do not move.
 	choosing sync.Mutex
 	run      *sequenceRun
 	alone    bool
 }
 
-// A step is what a sequence launches: the kernels of one step.
+// A step is the set of kernels of one step of a sequence.
 type step interface {
 	// nodes calls f with each kernel of the step, in order.
 	nodes(d *Device, fault uint64, f func(node *kernelNode) error) error
@@ -52,8 +51,8 @@ type kernelNode struct {
 	teams, team [3]int64
 	shared      int64
 	params      []byte
-	early       bool // it waits by itself for what it is behind, which the driver then need not do
-	meets       bool // its teams wait for each other
+	early       bool // it waits for its predecessor itself, instead of the driver
+	meets       bool // its teams synchronise with each other
 }
 
 // A sequenceRun is one launch of a sequence.
@@ -61,10 +60,10 @@ type sequenceRun struct {
 	device *Device
 	graph  *graph
 	steps  []step
-	own    bool // steps need memory of their own
+	own    bool // steps need resources of the graph
 }
 
-// decide returns what all steps launch on d, and whether some can fail alone.
+// decide returns the launches of all steps on d. alone is true if some can fail alone.
 func (g *graph) decide(d *Device) (r *sequenceRun, alone bool, err error) {
 	g.choosing.Lock()
 	defer g.choosing.Unlock()
@@ -78,7 +77,7 @@ func (g *graph) decide(d *Device) (r *sequenceRun, alone bool, err error) {
 	return g.run, g.alone, nil
 }
 
-// choose decides what all steps launch.
+// choose determines the launches of all steps.
 func (g *graph) choose(d *Device) (r *sequenceRun, alone bool, err error) {
 	r = &sequenceRun{device: d, graph: g, steps: make([]step, len(g.steps))}
 	for i := range g.steps {
@@ -101,7 +100,8 @@ func (g *graph) choose(d *Device) (r *sequenceRun, alone bool, err error) {
 	return r, alone, nil
 }
 
-// start enqueues the sequence on the stream of op. Requires: the context is current.
+// start enqueues the sequence on the stream of op.
+// Requires: the context is current.
 func (r *sequenceRun) start(op *operation) error {
 	g := r.graph
 	g.mu.Lock()
@@ -139,20 +139,20 @@ func (r *sequenceRun) start(op *operation) error {
 	return nil
 }
 
-// over says that the run that used what belongs to g has ended.
-func (g *graph) over() {
+// finished records the end of the run that used the resources of g.
+func (g *graph) finished() {
 	g.mu.Lock()
 	g.busy = false
 	g.mu.Unlock()
 }
 
-// provide gives the steps their fault records and their scratch memory. Requires: graph.mu held,
-// the context is current.
+// provide gives the steps their fault records and their scratch memory.
+// Requires: graph.mu held, and the context is current.
 func (r *sequenceRun) provide(s *stream) error {
 	d, g := r.device, r.graph
 	g.slots = make([]*slot, len(r.steps))
 	for _, one := range r.steps {
-		if one, ok := one.(*run); ok { // its parts are of whole alignments
+		if one, ok := one.(*run); ok { // its parts have aligned sizes
 			g.room.Zeroed, g.room.Unset = g.room.Zeroed+one.scratch.Zeroed, g.room.Unset+one.scratch.Unset
 		}
 	}
@@ -185,8 +185,9 @@ func (r *sequenceRun) provide(s *stream) error {
 	return nil
 }
 
-// buildEither makes the graph, with ordinary edges alone where the driver refuses others. Requires:
-// as for build.
+// buildEither builds the graph. If the driver refuses programmatic edges, it uses ordinary edges
+// only.
+// Requires: as for build.
 func (r *sequenceRun) buildEither(s *stream) error {
 	d, early := r.device, r.device.modules.edges()
 	err := r.build(s)
@@ -203,7 +204,8 @@ func (r *sequenceRun) buildEither(s *stream) error {
 	return nil
 }
 
-// build makes the graph. Requires: graph.mu held, the context is current.
+// build builds and instantiates the graph.
+// Requires: graph.mu held, and the context is current.
 func (r *sequenceRun) build(s *stream) error {
 	d, g := r.device, r.graph
 	if err := r.provide(s); err != nil {
@@ -227,7 +229,7 @@ func (r *sequenceRun) build(s *stream) error {
 		for _, p := range g.steps[i].After {
 			after = append(after, ends[p])
 		}
-		alone := len(after) == 1 && followers[g.steps[i].After[0]] == 1 // the two are a piece of a chain
+		alone := len(after) == 1 && followers[g.steps[i].After[0]] == 1 // the edge is part of a chain, not of a fork or join
 		var fault uint64
 		if g.slots[i] != nil {
 			fault = g.slots[i].address
@@ -250,7 +252,7 @@ func (r *sequenceRun) build(s *stream) error {
 	return nil
 }
 
-// addNode adds a kernel behind other nodes.
+// addNode adds a kernel node that depends on other nodes.
 func (g *gpu) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, error) {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -280,7 +282,7 @@ func (g *gpu) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, err
 	return id, err
 }
 
-// setNode makes a node of an instantiated graph another kernel, from its next launch on.
+// setNode replaces the kernel of a node of an instantiated graph, for later launches.
 func (g *gpu) setNode(exec uintptr, node uint64, n *kernelNode) error {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -290,7 +292,7 @@ func (g *gpu) setNode(exec uintptr, node uint64, n *kernelNode) error {
 	return err
 }
 
-// nodeWord is the first word of a block that fill leaves alone.
+// nodeWord is the first word of a block that fill does not write.
 const nodeWord = 32
 
 // fill writes n as a CUDA_KERNEL_NODE_PARAMS_v1 at the start of a block.
@@ -305,7 +307,8 @@ func (n *kernelNode) fill(b *driver.Block) {
 	b.Words[size] = uint64(len(n.params))
 }
 
-// free gives the graph back. Requires: the context is current.
+// free destroys the graph.
+// Requires: the context is current.
 func (g *graph) free(d *Device) error {
 	var errs []error
 	if g.exec != 0 {

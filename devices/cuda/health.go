@@ -13,23 +13,23 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// A health decides what an error of the driver means: an operation has failed, or the device is out
-// of service, and because of which operation in flight.
+// A health interprets errors of the driver: it decides whether an operation has failed or the
+// device is out of service, and which operation in flight is the cause.
 type health struct {
 	gpu     *gpu
 	streams *streamSet
 	limit   time.Duration // of an operation, 0 for none
 }
 
-// fail makes the error of an operation of this device; one after which CUDA gives no answers ends
-// the device, and is that of a kernel in flight, if there is one.
+// fail returns the error of an operation of this device. An error after which CUDA gives no answers
+// ends the device and is attributed to a kernel in flight, if there is one.
 func (h *health) fail(what string, err error) error {
 	var already *devices.DeviceError
 	if errors.As(err, &already) {
 		return err
 	}
 	if driver.Sticky(driver.CodeOf(err)) {
-		// Calls that find that a kernel has failed are not what failed.
+		// A call that reports a kernel's failure has not failed itself.
 		if k, _ := h.streams.flyingKernels(); k != nil {
 			h.blame(k, err)
 			return h.gpu.alive()
@@ -42,7 +42,7 @@ func (h *health) fail(what string, err error) error {
 	return &devices.DeviceError{Device: h.gpu.name, What: what, Err: err}
 }
 
-// failAt makes the error of an operation, with its place in the Go source.
+// failAt returns the error of an operation, with its position in the Go source.
 func (h *health) failAt(e *event, err error) error {
 	err = h.fail(e.what(), err)
 	if own, ok := err.(*devices.DeviceError); ok && own.Pos.File == "" && !own.Fatal {
@@ -51,8 +51,8 @@ func (h *health) failAt(e *event, err error) error {
 	return err
 }
 
-// ended asks the driver whether a mark has happened. An error ends the device, because of what is
-// in flight on the stream.
+// ended queries the driver whether a mark has happened. An error ends the device and is attributed
+// to an operation in flight on the stream.
 func (h *health) ended(m *mark, s *stream) bool {
 	switch code := h.gpu.driver.Call(driver.CuEventQuery, m.cu); code {
 	case 0:
@@ -68,8 +68,8 @@ func (h *health) ended(m *mark, s *stream) bool {
 	}
 }
 
-// overdue ends the device when e has been the next of its stream for longer than the time limit,
-// and reports whether it is.
+// overdue ends the device if e has been the oldest operation of its stream for longer than the time
+// limit, and reports whether it did so.
 func (h *health) overdue(e *event, s *stream) bool {
 	limit := h.limit
 	if limit == 0 || time.Duration(monotonic()-max(e.began, s.lastDone)) < limit {
@@ -80,9 +80,9 @@ func (h *health) overdue(e *event, s *stream) bool {
 	return true
 }
 
-// blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame:
-// copies do not fail. Of several kernels in flight the driver does not say which it was: the error
-// names the first and says how many there are.
+// blame ends the device because of e. If e is a copy and a kernel is in flight, the kernel is the
+// cause, because copies do not fail. If several kernels are in flight, the driver does not identify
+// the failed one: the error names the first and gives their number.
 func (h *health) blame(e *event, err error) {
 	culprit, kernels := h.streams.flyingKernels()
 	if e.kernel != nil || culprit == nil {
@@ -97,14 +97,14 @@ func (h *health) blame(e *event, err error) {
 // slotsPerPage is the number of fault records that are allocated together.
 const slotsPerPage = 1024
 
-// A slot is a fault record in pinned host memory: kernels write to it only when a check fails, so
-// that a launch whose checks hold moves nothing.
+// A slot is a fault record in pinned host memory. A kernel writes it only if a check fails, so a
+// launch without failures transfers nothing.
 type slot struct {
 	record  *record
-	address uint64 // the same for the GPU
+	address uint64 // the address for the GPU
 }
 
-// A slotPool keeps the slots that no launch in flight has.
+// A slotPool contains the slots that no launch in flight uses.
 type slotPool struct {
 	gpu   *gpu
 	mu    sync.Mutex
@@ -130,8 +130,8 @@ func (p *slotPool) get() (*slot, error) {
 	}
 }
 
-// grow allocates a page of slots. Safe: the driver gives memory of that size, which stays until
-// freeAll.
+// grow allocates a page of slots. The conversion is safe: the driver allocates memory of that size,
+// which lives until freeAll.
 func (p *slotPool) grow() error {
 	const portableMapped = 1 | 2
 	b := driver.NewBlock()

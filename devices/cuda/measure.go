@@ -16,26 +16,27 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
-// The link to the host is measured once, when the device is opened: linkTries copies of each of
-// linkSizes, after one that does not count. That is 30 MiB in all, 1.2 ms at 25 GB/s, beside
-// allocating the memory.
+// The link to the host is measured when the device is opened: linkTries copies of each size in
+// linkSizes, after one that does not count. That is 30 MiB in total, 1.2 ms at 25 GB/s, plus the
+// allocation of the memory.
 const linkTries = 5
 
 var linkSizes = [...]deps.Bytes{4 << 10, 1 << 20, 4 << 20}
 
-// Link returns the link to the host, as measured when the device was opened; its rate is 0 where
-// the device had no memory left for that.
+// Link returns the link to the host, as measured when the device was opened. Its rate is 0 if the
+// device had no memory for the measurement.
 func (d *Device) Link() devices.Link { return d.link.link }
 
-// A linkMeter measures the link to the host, and keeps what it has found.
+// A linkMeter measures the link to the host and keeps the result.
 type linkMeter struct {
 	gpu    *gpu
 	stream *stream // of copies to the device
 	link   devices.Link
 }
 
-// measure measures the link by copies from pinned memory, or from memory that is not pinned, as the
-// device copies then. Requires: the context is current.
+// measure measures the link with copies from pinned or pageable memory, the kind that the device
+// uses.
+// Requires: the context is current.
 func (m *linkMeter) measure(pinned bool) error {
 	n := linkSizes[len(linkSizes)-1]
 	host, freeHost, err := m.hostMemory(n, pinned)
@@ -45,8 +46,8 @@ func (m *linkMeter) measure(pinned bool) error {
 	return errors.Join(m.timeAll(host, n), freeHost())
 }
 
-// unlessFull returns err, unless it says that there is no memory: a device without it does not know
-// its link.
+// unlessFull returns err unless it means that there is no memory: such a device does not know its
+// link.
 func unlessFull(err error) error {
 	if driver.CodeOf(err) == driver.CodeNoMemory {
 		return nil
@@ -54,7 +55,7 @@ func unlessFull(err error) error {
 	return err
 }
 
-// hostMemory returns n bytes of host memory to copy from, and what frees them.
+// hostMemory returns n bytes of host memory to copy from, and a function that frees them.
 func (m *linkMeter) hostMemory(n deps.Bytes, pinned bool) (at uintptr, free func() error, err error) {
 	if !pinned {
 		memory := make([]byte, n)
@@ -71,7 +72,7 @@ func (m *linkMeter) hostMemory(n deps.Bytes, pinned bool) (at uintptr, free func
 	return at, func() error { return m.gpu.driver.Do(driver.CuMemFreeHost, at) }, nil
 }
 
-// timeAll copies from host, n bytes at the most, and sets the link.
+// timeAll copies at most n bytes from host, and sets the link.
 func (m *linkMeter) timeAll(host uintptr, n deps.Bytes) (err error) {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -92,7 +93,8 @@ func (m *linkMeter) timeAll(host uintptr, n deps.Bytes) (err error) {
 	return nil
 }
 
-// timeCopies returns the median time of copies of size bytes, with the host's wait for their end.
+// timeCopies returns the median time of copies of size bytes, including the host's wait for their
+// end.
 func (m *linkMeter) timeCopies(to, host uintptr, size deps.Bytes) (time.Duration, error) {
 	var took [linkTries]time.Duration
 	for i := -1; i < linkTries; i++ {
@@ -111,14 +113,14 @@ func (m *linkMeter) timeCopies(to, host uintptr, size deps.Bytes) (time.Duration
 	return took[linkTries/2], nil
 }
 
-// fitLink returns the link on which copies of these sizes, which increase, take so long: the median
-// of the rates between any two sizes, and the median of what each copy takes besides. The rate is 0
-// where larger copies do not take longer.
+// fitLink returns the link whose parameters fit the times of copies of increasing sizes: the rate
+// is the median of the rates between all pairs of sizes, and the latency is the median of the
+// remaining time. The rate is 0 if larger copies do not take longer.
 //
 // Source: Theil, A rank-invariant method of linear and polynomial regression analysis, 1950,
 // section 1.
 func fitLink(sizes []deps.Bytes, took []time.Duration) devices.Link {
-	var slopes, rests []float64 // seconds a byte, seconds
+	var slopes, rests []float64 // seconds per byte, seconds
 	for i := range sizes {
 		for j := range i {
 			slopes = append(slopes, (took[i]-took[j]).Seconds()/float64(sizes[i]-sizes[j]))
@@ -139,9 +141,9 @@ func median(of []float64) float64 {
 	return of[len(of)/2]
 }
 
-// Time launches l repeat times in a row, rounds times over, and returns how long a launch took in
-// each round, by events of the GPU. Everything that l touches must be there: it is launched behind
-// nothing, and in the form that was found fastest so far. For measurements.
+// Time makes rounds measurements of repeat consecutive launches of l, and returns the time of a
+// launch in each round, by events of the GPU. All mirrors must be valid: the launches have no
+// predecessors. They use the fastest variant found so far. For benchmarks.
 func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
 	o := newLaunchOp(d, l.Kernel, l.Label)
 	op := &o.operation
@@ -160,7 +162,7 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took/time.Duration(repeat)) }, func() error {
 		d.submitter.mu.Lock()
 		defer d.submitter.mu.Unlock()
-		d.submitter.flush(op.stream) // what is pending has scratch memory that comes before
+		d.submitter.flush(op.stream) // the scratch memory of pending operations comes first
 		for range repeat {
 			if err := op.work.start(op); err != nil {
 				return d.health.failAt(op.event, err)
@@ -171,8 +173,8 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 	return each, err
 }
 
-// TimeCopy makes a copy rounds times, one after the other, and returns how long each took by events
-// of the GPU.
+// TimeCopy makes rounds copies, one after the other, and returns the time of each, by events of the
+// GPU.
 func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration, err error) {
 	op, over := d.copyOperation(t)
 	if over != nil {
@@ -186,8 +188,9 @@ func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration,
 	return each, err
 }
 
-// timed calls f between two events on a stream, and told with the time between them, once a round.
-func (d *Device) timed(s *stream, rounds int, told func(time.Duration), f func() error) (err error) {
+// timed calls f rounds times between two events on a stream, and calls observe with each time between
+// them.
+func (d *Device) timed(s *stream, rounds int, observe func(time.Duration), f func() error) (err error) {
 	d.gpu.enter()
 	defer d.gpu.leave()
 	w := driver.NewBlock()
@@ -217,7 +220,7 @@ func (d *Device) timed(s *stream, rounds int, told func(time.Duration), f func()
 			return err
 		}
 		ms := float64(math.Float32frombits(uint32(w.Words[2])))
-		told(time.Duration(ms * float64(time.Millisecond)))
+		observe(time.Duration(ms * float64(time.Millisecond)))
 	}
 	return nil
 }

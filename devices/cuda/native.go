@@ -19,8 +19,7 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
 )
 
-// A native is a kernel in CUDA C++ or as a cubin that the user has written, as this device has
-// loaded it.
+// A native is a hand-written kernel, in CUDA C++ or as a cubin, that this device has loaded.
 type native struct {
 	of     *devices.Native
 	once   sync.Once
@@ -28,12 +27,12 @@ type native struct {
 	module uintptr
 	entry  entry
 	cached bool       // the cubin was in the cache
-	shared deps.Bytes // the most dynamic shared memory that a launch was allowed; under submitter.mu
+	shared deps.Bytes // the maximum dynamic shared memory permitted so far; guarded by submitter.mu
 }
 
 var errNoShape = errors.New("it has no Shape")
 
-// loadNative compiles and loads, once.
+// loadNative compiles and loads n, once.
 func (t *moduleTable) loadNative(k *devices.Kernel, n *native) error {
 	n.once.Do(func() { n.err = t.buildNative(k, n) })
 	return n.err
@@ -77,7 +76,7 @@ type nativeRun struct {
 	args        []devices.Arg
 }
 
-// prepare chooses the shape of a launch on d.
+// prepare determines the shape of a launch on d.
 func (n *native) prepare(d *Device, l *devices.Launch) (*nativeRun, error) {
 	if err := d.modules.loadNative(l.Kernel, n); err != nil {
 		return nil, err
@@ -94,8 +93,8 @@ func (n *native) prepare(d *Device, l *devices.Launch) (*nativeRun, error) {
 	return r, nil
 }
 
-// allowShared lets the function have dynamic shared memory beyond what every function may.
-// Requires: submitter.mu held, the context is current.
+// allowShared permits the function to use more dynamic shared memory than the default limit.
+// Requires: submitter.mu held, and the context is current.
 func (r *nativeRun) allowShared() error {
 	const usual, maxDynamicShared = 48 << 10, 8
 	n := r.native
@@ -109,7 +108,8 @@ func (r *nativeRun) allowShared() error {
 	return nil
 }
 
-// start enqueues the launch on the stream of op. Requires: the context is current.
+// start enqueues the launch on the stream of op.
+// Requires: the context is current.
 func (r *nativeRun) start(op *operation) error {
 	if err := r.allowShared(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (r *nativeRun) start(op *operation) error {
 	return nil
 }
 
-// pack writes the arguments one after the other, each at a multiple of its alignment.
+// pack encodes the arguments, each at a multiple of its alignment.
 func (r *nativeRun) pack() ([]byte, error) {
 	out := make([]byte, 0, 8*len(r.args)+8)
 	for i := range r.args {

@@ -15,11 +15,11 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Memory of populateFrom and more is populated before it is registered, in pieces, by a goroutine
-// for two processors, populateMost at the most. A piece is a huge page, if there are some. The
-// system is asked for populateStep at a time: while it gives pages no thread may map or unmap
-// memory, and a thread that touches a new page waits behind one that wants to. If that is a
-// goroutine, the Go runtime waits for it with all others when it collects garbage.
+// Memory of at least populateFrom bytes is populated before it is registered, in pieces, by one
+// goroutine for two processors, at most populateMost of them. A piece is a huge page, if the memory
+// has some. A request covers populateStep bytes, because no thread can map or unmap memory while
+// the system allocates pages, and a thread that touches a new page waits behind it. If that thread
+// is a goroutine, a garbage collection waits for it together with all other goroutines.
 const (
 	populateFrom  = 32 << 20
 	populatePiece = 2 << 20
@@ -27,7 +27,7 @@ const (
 	populateMost  = 16
 )
 
-// bytesOf returns the memory of a buffer, nil when the collector has freed it.
+// bytesOf returns the memory of a buffer, nil if the garbage collector has freed it.
 func bytesOf(b devices.Buffer) []byte {
 	at := (*byte)(b.Host.At())
 	if at == nil {
@@ -36,7 +36,7 @@ func bytesOf(b devices.Buffer) []byte {
 	return unsafe.Slice(at, b.Size)
 }
 
-// wholePages returns the pages that lie in memory as a whole.
+// wholePages returns the pages that are completely in memory.
 func wholePages(memory []byte) []byte {
 	page := uintptr(os.Getpagesize())
 	base := uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
@@ -48,25 +48,26 @@ func wholePages(memory []byte) []byte {
 	return memory[first:end]
 }
 
-// populate has the system give all pages of large memory, by several threads: the driver would
-// touch them one after the other. What they hold stays as it is, and others may use the memory
-// meanwhile. Pages that the system does not give are left to the driver, which says what is wrong
-// with them: read-only memory, and all memory where Linux is older than 5.14.
+// populate makes the system allocate all pages of large memory, in several threads; the driver
+// would touch them one after the other. The contents do not change, and other goroutines may access
+// the memory meanwhile. Pages that the system does not allocate are left to the driver, which
+// reports the error: read-only memory, and all memory on Linux before 5.14.
 //
-// It wishes no huge pages, though memory in them is populated and registered in two thirds of the
-// time: the wish would outlive the buffer, and Go's heap, where most memory comes from that is not
-// of task.Alloc, gives pages back that such a wish fills again. task.Alloc wishes them itself,
-// before anybody touches its memory.
+// It does not request huge pages, although these make populating and registering a third faster:
+// the request would outlive the buffer, and would refill pages that Go's heap, from which most
+// memory outside task.Alloc comes, has returned. task.Alloc requests them itself, before the first
+// access to its memory.
 //
-// Cost, a GiB: 47 ms on 16 threads, 21 to 29 in huge pages, once; a walk over the page tables where
-// all pages exist. With fewer than four processors it does nothing: one thread gains nothing.
+// Cost per GiB: 47 ms on 16 threads, 21 to 29 ms in huge pages, once; a walk of the page tables if
+// all pages exist. With fewer than four processors populate does nothing, because one thread has no
+// advantage.
 func populate(memory []byte) {
 	pages := wholePages(memory)
 	threads := min(runtime.GOMAXPROCS(0)/2, populateMost)
 	if len(pages) < populateFrom || threads < 2 {
 		return
 	}
-	// Pieces begin at multiples of their size, so that two threads do not wait for the same huge
+	// Pieces start at multiples of their size, so that two threads never wait for the same huge
 	// page.
 	base := int64(uintptr(unsafe.Pointer(unsafe.SliceData(pages))) % populatePiece)
 	var next atomic.Int64
@@ -82,7 +83,7 @@ func populate(memory []byte) {
 				}
 				for step := range slices.Chunk(piece, populateStep) {
 					if unix.Madvise(step, unix.MADV_POPULATE_WRITE) != nil {
-						next.Store(int64(len(pages))) // the driver sees to the rest
+						next.Store(int64(len(pages))) // the driver handles the rest
 						return
 					}
 				}

@@ -11,26 +11,27 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
 )
 
-// A ring is scratch memory of one stream of kernels. Each launch takes the next piece, which is
-// zero; once a lap all of it is zeroed again, in the order of the stream, when the users of pieces
-// of it has finished. A launch with little scratch memory, as a reduction is, so costs what one
-// without does: to allocate, zero and free a piece of its own takes three more calls, and a step on
+// A ring is the scratch memory of one stream of kernels. Each launch takes the next piece, which is
+// zeroed. At the start of each lap, the whole ring is zeroed in stream order, after the kernels of
+// the last lap. A launch with little scratch memory, such as a reduction, thus costs the same as
+// one without; allocating, zeroing and freeing its own piece takes three more calls and a step on
 // the GPU.
 type ring struct {
 	base uintptr
 	used deps.Bytes
 }
 
-// Launches that need more than ringPart have a piece of their own: a lap is for many.
+// Launches that need more than ringPart allocate their own memory, so that a lap serves many
+// launches.
 const (
 	ringSize deps.Bytes = 2 << 20
 	ringPart            = ringSize / 16
 )
 
-// full reports whether n bytes begin another lap.
+// full reports whether n bytes start another lap.
 func (r *ring) full(n deps.Bytes) bool { return r.base != 0 && r.used+n > ringSize }
 
-// Pieces are the scratch memory of one launch. What is its own is freed behind it.
+// pieces are the scratch memory of one launch. Separately allocated parts are freed after it.
 type pieces struct {
 	zeroed, unset uintptr
 	own           [2]uintptr
@@ -38,7 +39,8 @@ type pieces struct {
 
 func (p *pieces) owned() bool { return p.own != [2]uintptr{} }
 
-// free frees what the launch has of its own, in the order of s. Requires: as for takeScratch.
+// free frees the separately allocated parts, in the order of s.
+// Requires: as for takeScratch.
 func (p *pieces) free(s *stream) (err error) {
 	for _, at := range p.own {
 		if at != 0 {
@@ -48,8 +50,9 @@ func (p *pieces) free(s *stream) (err error) {
 	return err
 }
 
-// takeScratch returns memory for what comes next on s. A part of up to ringPart is a piece of the
-// ring, whether it must be zero or not. Requires: Device.enqueueing held, the context is current.
+// takeScratch returns scratch memory for the next launch on s. A part of up to ringPart comes from
+// the ring, whether it must be zeroed or not.
+// Requires: submitter.mu held, and the context is current.
 func (s *stream) takeScratch(n launch.Room) (p pieces, err error) {
 	if p.zeroed, err = s.takePart(n.Zeroed, true, &p.own[0]); err != nil {
 		return pieces{}, err
@@ -60,7 +63,7 @@ func (s *stream) takeScratch(n launch.Room) (p pieces, err error) {
 	return p, nil
 }
 
-// takePart returns n bytes, and sets own where they have to be freed.
+// takePart returns n bytes. It sets own if they must be freed.
 func (s *stream) takePart(n deps.Bytes, zeroed bool, own *uintptr) (at uintptr, err error) {
 	switch {
 	case n == 0:
@@ -72,7 +75,7 @@ func (s *stream) takePart(n deps.Bytes, zeroed bool, own *uintptr) (at uintptr, 
 	return *own, err
 }
 
-// take returns the next n bytes.
+// take returns the next n bytes of the ring.
 func (r *ring) take(s *stream, n deps.Bytes) (at uintptr, err error) {
 	switch {
 	case r.base == 0:
@@ -92,7 +95,7 @@ func (r *ring) take(s *stream, n deps.Bytes) (at uintptr, err error) {
 	return at, nil
 }
 
-// allocScratch allocates memory in the order of s, and zeroes it there if it has to be.
+// allocScratch allocates memory in the order of s, and zeroes it if zeroed is true.
 func (s *stream) allocScratch(n deps.Bytes, zeroed bool) (uintptr, error) {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -110,7 +113,7 @@ func (s *stream) allocScratch(n deps.Bytes, zeroed bool) (uintptr, error) {
 	return base, nil
 }
 
-// free gives the memory back, in the order of s.
+// free frees the ring, in the order of s.
 func (r *ring) free(s *stream) error {
 	if r.base == 0 {
 		return nil
