@@ -13,14 +13,14 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// Accesses compares the accesses that the author of k wrote with what the body does.
+// Accesses compares the declared accesses of k with the accesses of its body.
 //
-// Errors: a touch that is provably outside, a write to what is only in, an out that is provably not
-// written in full. Warnings: a touch whose place depends on data and that a region may not hold, an
-// out that cannot be proved written.
+// Errors: an access that is provably outside the regions, a write to an in parameter, an out
+// parameter that is provably not written completely. Warnings: an access at an index that depends
+// on data and may be outside the regions, an out parameter that cannot be proved to be written.
 //
-// Nothing is reported about a parameter that an erroneous clause may declare, nor about effects of
-// a bad statement in the body.
+// Accesses reports nothing about a parameter that an erroneous clause may declare, nor about
+// effects of an erroneous statement in the body.
 func Accesses(k *ir.Kernel, vague Vagueness) []diag.Diagnostic {
 	reaches := analysis.ThroughLocals(k, analysis.Collect(k, k.Body))
 	c := &AccessCheck{K: k, said: map[string]bool{}, vague: vague, complete: query.IsComplete(k)}
@@ -48,17 +48,17 @@ type AccessCheck struct {
 	complete bool // all writes of the body are known
 }
 
-// Vagueness is what clauses with errors leave open.
+// A Vagueness lists what is unknown because of erroneous clauses.
 type Vagueness struct {
-	All  bool             // a directive of the function could not be read
-	Name bool             // a region names no parameter, and any may be meant
-	Vars map[*ir.Var]bool // parameters of which a region could not be read
+	All  bool             // a directive of the function has a syntax error
+	Name bool             // a region names no parameter, so any parameter may be meant
+	Vars map[*ir.Var]bool // parameters with a region that has an error
 }
 
-// Any reports whether anything is vague.
+// Any reports whether anything is unknown.
 func (v Vagueness) Any() bool { return v.All || v.Name || len(v.Vars) > 0 }
 
-// declared returns the accesses to v, those that the copy clauses imply too.
+// declared returns the declared accesses to v, including those of copy clauses.
 func (c *AccessCheck) declared(v *ir.Var) []ir.Access {
 	return slices.DeleteFunc(contract.Accesses(c.K), func(a ir.Access) bool { return a.Region.Var != v })
 }
@@ -79,7 +79,7 @@ func (c *AccessCheck) parameter(v *ir.Var, reaches []analysis.Reach) {
 	}
 }
 
-// once reports whether this was not said yet.
+// once reports whether the message has not been reported yet.
 func (c *AccessCheck) once(v *ir.Var, what string) bool {
 	key := v.Name + " " + what
 	if c.said[key] {
@@ -118,7 +118,7 @@ func (c *AccessCheck) reach(v *ir.Var, r analysis.Reach, declared []ir.Access) {
 	}
 }
 
-// allOf is how a clause names all that v refers to.
+// allOf returns the notation of a clause for all elements of v.
 func allOf(v *ir.Var) string {
 	if v.Type.Kind == ir.Pointer {
 		return "*" + v.Name
@@ -133,7 +133,7 @@ func suggestedMode(r analysis.Reach) string {
 	return "in"
 }
 
-// inside checks that r lies in one of the regions.
+// inside checks that r is inside one of the regions.
 func (c *AccessCheck) inside(v *ir.Var, r analysis.Reach, may []ir.Access, verb string) {
 	if slices.ContainsFunc(may, func(a ir.Access) bool { return query.IsWhole(a.Region) }) {
 		return
@@ -167,8 +167,8 @@ func (c *AccessCheck) inside(v *ir.Var, r analysis.Reach, may []ir.Access, verb 
 	}
 }
 
-// unproved warns of an affine place that may lie outside the regions, in loops that are understood.
-// Where the host can tell it does, for every task; then it is worth a note, in loops alone.
+// unproved warns of an affine access in a loop that may be outside the regions. If the host can
+// check it for every task, it is only a note.
 func (c *AccessCheck) unproved(v *ir.Var, r analysis.Reach, verb, regions string) {
 	name, proves := query.Source(r.Expr), contract.NewBuilder(c.K).Proves(r)
 	unknown := slices.ContainsFunc(r.Loops, func(l analysis.LoopRange) bool { return !l.Known && r.Index.Has(l.Var) })
@@ -183,8 +183,8 @@ func (c *AccessCheck) unproved(v *ir.Var, r analysis.Reach, verb, regions string
 	c.warnOf(v, severity, r.At, "access to "+v.Name, why, instead)
 }
 
-// Constant decides whether all that r touches lies in the regions together, where no parameter is
-// in the way.
+// Constant decides whether the union of the regions contains all elements that r accesses, if no
+// bound depends on a parameter.
 func (c *AccessCheck) Constant(r analysis.Reach, may []ir.Access) contract.Verdict {
 	b := contract.NewBuilder(c.K)
 	b.Accesses = may
@@ -206,28 +206,28 @@ func (c *AccessCheck) Constant(r analysis.Reach, may []ir.Access) contract.Verdi
 	return p.Stays(&check, w)
 }
 
-// Edges is a set of bits, one for the elements at the low or the high end of a dimension of what is
-// touched.
+// edges is a bit set: two bits for each dimension of an access, for the elements at its low and at
+// its high end.
 type edges uint64
 
 const everywhere edges = 1<<64 - 1
 
-// OutsideAll reports whether r provably touches an element that none of the regions holds: any
-// where it may not happen at all, else the first or the last one that it comes to.
+// OutsideAll reports whether r provably accesses an element outside all regions. If r may not be
+// executed, all its elements must be outside; otherwise its first or its last one.
 func (c *AccessCheck) OutsideAll(r analysis.Reach, may []ir.Access) bool {
 	at := everywhere
 	for i, a := range may {
 		out := c.Outside(r, a.Region)
 		if i > 0 && out != everywhere && len(a.Region.Shape)+len(may[0].Region.Shape) > 0 {
-			out = 0 // a shape of its own: its ends are other elements
+			out = 0 // another shape: the ends of the access are different elements
 		}
 		at &= out
 	}
 	return at != 0
 }
 
-// Outside returns the edges of r that provably lie outside of region; everywhere where no element
-// is in it.
+// Outside returns the edges of r that are provably outside region; all edges if the region contains
+// no element of r.
 func (c *AccessCheck) Outside(r analysis.Reach, region ir.Region) edges {
 	spans, ok := r.Spans(region.Shape, c.K.Params)
 	if !ok || !contract.InsideRows(spans, region) {
@@ -257,8 +257,7 @@ func (c *AccessCheck) Outside(r analysis.Reach, region ir.Region) edges {
 	return out
 }
 
-// firstUse refuses an out parameter that is read before anything is written to it: its old value is
-// not there.
+// firstUse reports a read of an out parameter before the first write: its old value is undefined.
 func (c *AccessCheck) firstUse(v *ir.Var, reaches []analysis.Reach, declared []ir.Access) {
 	if len(declared) == 0 || slices.ContainsFunc(declared, func(a ir.Access) bool { return a.Mode != deps.Out }) {
 		return
@@ -281,7 +280,7 @@ func (c *AccessCheck) firstUse(v *ir.Var, reaches []analysis.Reach, declared []i
 	}
 }
 
-// written checks the promise of an out access.
+// written checks that an out parameter is written completely.
 func (c *AccessCheck) written(a ir.Access, reaches []analysis.Reach) {
 	var writes []analysis.Reach
 	for _, r := range reaches {
@@ -311,8 +310,7 @@ func (c *AccessCheck) written(a ir.Access, reaches []analysis.Reach) {
 	}
 }
 
-// either returns writes with those that the two branches of an if make alike as one, without the
-// condition.
+// either merges writes that both branches of an if contain into one write without the condition.
 func (c *AccessCheck) either(writes []analysis.Reach, shape []ir.Expr) []analysis.Reach {
 	out := slices.Clone(writes)
 	for merged := true; merged; {
@@ -336,7 +334,7 @@ func (c *AccessCheck) either(writes []analysis.Reach, shape []ir.Expr) []analysi
 	return out
 }
 
-// alike reports whether w and v stand in the branches of one if and write the same elements there.
+// alike reports whether w and v are in the two branches of one if and write the same elements.
 func (c *AccessCheck) alike(w, v *analysis.Reach, shape []ir.Expr) bool {
 	n := len(w.Sides) - 1
 	if n < 0 || len(v.Sides) != n+1 || !slices.Equal(w.Sides[:n], v.Sides[:n]) {
@@ -371,7 +369,7 @@ func (c *AccessCheck) alike(w, v *analysis.Reach, shape []ir.Expr) bool {
 	return true
 }
 
-// coverage says how much of a region is written.
+// coverage says which part of a region is written.
 type coverage uint8
 
 const (
@@ -380,7 +378,7 @@ const (
 	gap
 )
 
-// Coverage returns how much of region the writes cover.
+// Coverage returns the part of region that writes cover.
 func (c *AccessCheck) Coverage(region ir.Region, writes []analysis.Reach) coverage {
 	want, ok := c.wanted(region)
 	if !ok {
@@ -424,7 +422,7 @@ func (c *AccessCheck) wanted(region ir.Region) ([]analysis.Span, bool) {
 	return out, true
 }
 
-// holds reports whether the box s provably holds the box want.
+// holds reports whether box s provably contains box want.
 func holds(s, want []analysis.Span) bool {
 	for i, w := range want {
 		if !analysis.AtLeast(w.Lo.Sub(s[i].Lo), 0) || !analysis.AtLeast(s[i].Hi.Sub(w.Hi), 0) {
@@ -434,7 +432,7 @@ func holds(s, want []analysis.Span) bool {
 	return true
 }
 
-// chained reports whether intervals that meet one another hold want together.
+// chained reports whether the union of adjacent or overlapping intervals contains want.
 func chained(list [][]analysis.Span, want analysis.Span) bool {
 	next := want.Lo
 	for range list {
@@ -453,7 +451,7 @@ func chained(list [][]analysis.Span, want analysis.Span) bool {
 	return false
 }
 
-// leavesOut reports whether the box s provably misses an element of want.
+// leavesOut reports whether an element of box want is provably outside box s.
 func leavesOut(s, want []analysis.Span) bool {
 	for i, w := range want {
 		if analysis.AtLeast(s[i].Lo.Sub(w.Lo), 1) || analysis.AtLeast(w.Hi.Sub(s[i].Hi), 1) {

@@ -9,11 +9,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A race is certain where two iterations that run at once, of any number from two on, both come to
-// the two places. Then it is an error; a condition, a jump or an empty loop around one of them, or
-// a clause that may leave the loop to one thread, makes it a warning.
+// A race is certain if two concurrent iterations execute both accesses for every number of
+// iterations from two on. It is then an error. It is a warning if a condition, a jump or an empty
+// loop may skip one of the accesses, or if a clause may run the loop in one thread.
 
-// constructsAround returns the statements with directives around l in list, outermost first.
+// constructsAround returns the statements with directives in list that contain l, outermost first.
 func constructsAround(list []ir.Stmt, l *ir.For) (out []ir.Stmt) {
 	for _, s := range list {
 		holds := false
@@ -29,8 +29,8 @@ func constructsAround(list []ir.Stmt, l *ir.For) (out []ir.Stmt) {
 	return out
 }
 
-// threadOwn returns the variables of which each of the threads, or teams, that share the iterations
-// of l has one: those of the parallel region around, or of the teams.
+// threadOwn returns the variables that are private to the threads, or teams, that share the
+// iterations of l: those of the enclosing parallel region, or of the teams construct.
 func threadOwn(l *ir.For, around []ir.Stmt) *ir.VarSet {
 	out, region := &ir.VarSet{}, ir.Parts(0)
 	switch p := l.Directive.Parts; {
@@ -58,15 +58,15 @@ func threadOwn(l *ir.For, around []ir.Stmt) *ir.VarSet {
 	return out
 }
 
-// withinSafelen reports whether the safelen of l keeps iterations distance apart from running at
-// once.
+// withinSafelen reports whether the safelen clause of l prevents iterations with this distance from
+// running concurrently.
 func withinSafelen(l *ir.For, distance int64) bool {
 	d := l.Directive
 	return d.Parts == ir.Simd && d.Safelen > 0 && integers.Magnitude(distance) >= uint64(d.Safelen)
 }
 
-// certainRace reports whether w and r, which touch the same element in iterations of n distance
-// apart, do so for all numbers of iterations from two on.
+// certainRace reports whether w and r, which access the same element in iterations of n at this
+// distance, do so for every number of iterations from two on.
 func certainRace(l *ir.For, n *nestLoop, w, r analysis.Reach, distance int64, around []ir.Stmt) bool {
 	if n.Var.Name == query.BadName || !w.Is(analysis.Always) || !r.Is(analysis.Always) || r.Atomic || !analysis.PlainPlace(w.Expr) || !analysis.PlainPlace(r.Expr) || mayRunAlone(l.Directive) || !runs(n, w.Loops) || !runs(n, r.Loops) {
 		return false
@@ -81,14 +81,13 @@ func certainRace(l *ir.For, n *nestLoop, w, r analysis.Reach, distance int64, ar
 	return integers.Magnitude(distance) <= 1 || known
 }
 
-// mayRunAlone reports whether a clause of d may leave it to one team or thread.
+// mayRunAlone reports whether a clause of d may run the construct in one team or thread.
 func mayRunAlone(d *ir.Directive) bool {
 	return d.NumThreads != nil || d.NumTeams != nil || d.ThreadLimit != nil || d.If != nil || d.Nested.Kind != ir.NestedNone ||
 		d.Parts&(ir.Single|ir.Masked) != 0
 }
 
-// runs reports whether the loops inside n are not known to be empty, nor to be empty in some
-// iterations of n.
+// runs reports whether no loop inside n is known to be empty, in all or in some iterations of n.
 func runs(n *nestLoop, loops []analysis.LoopRange) bool {
 	return rectangular(n, loops) && !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
 		trips, ok := analysis.ConstTrips(l.For)
@@ -96,7 +95,7 @@ func runs(n *nestLoop, loops []analysis.LoopRange) bool {
 	})
 }
 
-// otherField reports whether two places in elements of one type are in different fields of these.
+// otherField reports whether two places in elements of the same type are in different fields.
 func otherField(a, b ir.Expr) bool {
 	x, y := fieldsOf(a), fieldsOf(b)
 	for i := range min(len(x), len(y)) {
@@ -107,8 +106,8 @@ func otherField(a, b ir.Expr) bool {
 	return false
 }
 
-// fieldsOf returns the numbers of the fields that lead from an element to place e in it, up to the
-// first index of an array in between.
+// fieldsOf returns the path of field numbers from an element to place e, up to the first array
+// index.
 func fieldsOf(e ir.Expr) []int {
 	switch e := e.(type) {
 	case *ir.Member:

@@ -1,7 +1,6 @@
-// Package check finds what is wrong with a kernel in loop IR, or may be: directives where they
-// cannot stand, reductions and private copies that are misused, races, and accesses outside the
-// regions of the task. It returns diagnostics, and changes nothing but the values that Absorb
-// writes out.
+// Package check finds errors and suspicious code in a kernel in loop IR: misplaced directives,
+// misuse of reductions and private copies, races, and accesses outside the regions of the task. It
+// returns diagnostics and does not change the kernel, except that Absorb rewrites assignments.
 package check
 
 import (
@@ -15,14 +14,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Kernel finds what is wrong with the directives of k as a whole: constructs where they cannot
-// stand, loops that cannot be collapsed, reductions and private variables misused, and, as
-// warnings, writes and loops that race as far as can be seen. Functions that k calls are checked in
-// the context of each call.
+// Kernel checks the directives of k: placement of constructs, loops that cannot be collapsed,
+// misuse of reductions and private variables, and, with warnings, racing writes and loops as far as
+// the analysis recognises them. It checks functions that k calls in the context of each call.
 //
-// It does not report the place of a directive inside a clouded range, nor anything that a bad
-// statement in the body may change. A race is an error only in a kernel without other errors, which
-// may have changed what is read of it; sound reports that there was none before.
+// It does not report the placement of a directive in a clouded range, nor properties that an
+// erroneous statement in the body may change. A race is an error only if there are no other errors,
+// because these may have changed the meaning of the kernel; sound is true if there were none
+// before.
 func Kernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []diag.Diagnostic {
 	c := &Check{kernel: k, clouded: clouded}
 	c.stmts(k.Body, context{})
@@ -39,29 +38,29 @@ func Kernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []diag.Diagnost
 	return dedup(c.diags)
 }
 
-// A context says what a statement is inside of.
+// A context describes the constructs around a statement.
 type context struct {
 	constructs
-	// the construct that allows no team-wide one inside: "for", "single", "masked", "simd",
-	// "distribute"
+	// inner is the enclosing construct that permits no team-wide construct inside: "for", "single",
+	// "masked", "simd", "distribute"
 	inner   string
 	innerAt ir.Pos
-	helper  string // the function that the statement stands in, "" for the kernel
+	helper  string // the function that contains the statement, "" for the kernel
 	callAt  ir.Pos
-	clouded bool // the call stands where the directives around are not known
+	clouded bool // the directives around the call are unknown because of errors
 }
 
-// constructs are those around a statement.
+// constructs are the enclosing constructs of a statement.
 type constructs struct{ teams, distribute, parallel bool }
 
-// A Check collects the diagnostics of one kernel, without those that follow from a reported error.
+// A Check collects the diagnostics of one kernel, except consequences of a reported error.
 type Check struct {
 	kernel  *ir.Kernel
 	clouded func(ir.Pos) bool
 	diags   []diag.Diagnostic
 	sound   bool // there are no errors
 
-	scatters map[ir.Pos]bool // updates by indices from data that were reported
+	scatters map[ir.Pos]bool // the reported updates by indices from data
 }
 
 func (c *Check) fail(at ir.Pos, what, why, instead string) {
@@ -72,12 +71,13 @@ func (c *Check) warn(at ir.Pos, what, why, instead string) {
 	c.diags = append(c.diags, diag.Diagnostic{Pos: at, Severity: diag.Warning, What: what, Why: why, Instead: instead})
 }
 
-// warnOf is warn about a slice, of which the first warning of a kind is reported.
+// warnOf is warn for a slice. It reports only the first warning of a kind for each slice.
 func (c *Check) warnOf(slice *ir.Var, severity diag.Severity, at ir.Pos, what, why, instead string) {
 	c.diags = append(c.diags, diag.Diagnostic{Pos: at, Severity: severity, What: what, Why: why, Instead: instead}.OfSlice(slice))
 }
 
-// dedup drops repeats: a function called twice from like contexts says the same thing twice.
+// dedup removes duplicates: a function called twice from similar contexts gives the same
+// diagnostics twice.
 func dedup(list []diag.Diagnostic) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, d := range list {
@@ -116,7 +116,7 @@ func (c *Check) stmt(s ir.Stmt, ctx context) {
 	ir.Lists(s, func(inner []ir.Stmt) { c.stmts(inner, inside) })
 }
 
-// enter checks that d may stand in ctx and returns the context of its body.
+// enter checks that d is permitted in ctx and returns the context of its body.
 func (c *Check) enter(d *ir.Directive, ctx context) context {
 	name := "directive " + d.Parts.String()
 	hidden := ctx.clouded || c.clouded(d.At)
@@ -155,7 +155,7 @@ func (ctx context) within(d *ir.Directive) context {
 	return ctx
 }
 
-// origin names the call through which the statement is reached.
+// origin describes the call that leads to the statement.
 func (ctx context) origin() string {
 	if ctx.helper == "" {
 		return ""
@@ -163,13 +163,13 @@ func (ctx context) origin() string {
 	return " (in " + ctx.helper + ", called at " + ctx.callAt.String() + ")"
 }
 
-// A placementRule says where constructs of certain parts cannot stand.
+// A placementRule describes contexts in which constructs with certain parts are not permitted.
 type placementRule struct {
 	parts ir.Parts
 	wrong func(d *ir.Directive, ctx context) (why, instead string)
 }
 
-// placement is checked in order; the first rule that is broken is reported.
+// placement lists the rules in the order of the checks; the first broken rule is reported.
 var placement = []placementRule{
 	{ir.Teams, teamsPlace},
 	{ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare | ir.Simd | ir.Loop | ir.Single | ir.Masked, notInSimd},
@@ -190,7 +190,7 @@ func teamsPlace(_ *ir.Directive, ctx context) (why, instead string) {
 	return "", ""
 }
 
-// around names the innermost construct for a message.
+// around returns the name of the innermost construct for a message.
 func (ctx context) around() string {
 	switch {
 	case ctx.inner != "":
@@ -275,8 +275,8 @@ func (c *Check) barrier(s *ir.Barrier, ctx context) {
 	}
 }
 
-// collapse checks that the loops that s makes one iteration space of are perfectly nested, and
-// rectangular or with bounds that can be made so.
+// collapse checks that the loops that the collapse clause of s combines are perfectly nested, and
+// rectangular or convertible to rectangular loops.
 func (c *Check) collapse(s *ir.For) {
 	nest := []*ir.For{s}
 	for n, l := 1, s; n < s.Directive.Collapse; n++ {

@@ -9,9 +9,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// distArrays refuses touches of the arrays of the dist_ clauses of s that are outside the part that
-// their iteration owns: those that are outside wherever they happen, and those that are sure to
-// happen and are outside in one iteration that the loop may have.
+// distArrays reports accesses to the arrays of the dist_ clauses of s outside the part that their
+// iteration owns: accesses that are outside whenever they are executed, and accesses that are
+// certainly executed and are outside in one possible iteration.
 func (c *Check) distArrays(s *ir.For) {
 	if len(s.Directive.DistArrays) == 0 {
 		return
@@ -33,7 +33,7 @@ func (c *Check) distArrays(s *ir.For) {
 	}
 }
 
-// distTouch looks at one touch of the array of a, at an index of it.
+// distTouch checks one access to the array of a at index.
 func (c *Check) distTouch(s *ir.For, a ir.DistArray, r analysis.Reach, index analysis.Affine) {
 	chunk, ok := analysis.AffineOf(a.Chunk)
 	rel := index.Sub(analysis.VarAffine(s.Var).Mul(chunk))
@@ -68,12 +68,13 @@ func (c *Check) distTouch(s *ir.For, a ir.DistArray, r analysis.Reach, index ana
 	c.fail(r.At, a.Kind.String()+" of "+name, touch, "keep the index inside "+part+", or take "+name+" out of the clause")
 }
 
-// manyIterations is what a loop has for inPart that may have any number.
+// manyIterations is the number of iterations that inPart assumes for a loop whose number is
+// unknown.
 const manyIterations = 1 << 20
 
-// inPart decides whether r, which is sure to happen, stays in a part of a constant chunk. Where it
-// does not, point is the first iteration of loops that is outside: their variables, and the index
-// counted from the start of the part. It is undecided where numbers are not known.
+// inPart decides whether r, which is certainly executed, stays in a part of constant size. If it
+// does not, point is the first iteration of loops that is outside: the values of their variables,
+// and the index relative to the start of the part. The result is unknown if numbers are unknown.
 func (c *Check) inPart(r analysis.Reach, rel, chunk analysis.Affine) (found contract.Verdict, point []int64, loops []analysis.LoopRange) {
 	n, constant := chunk.Const()
 	if !constant || !r.Is(analysis.Always) || len(r.Loops) > analysis.MaxDepth {
@@ -97,8 +98,8 @@ func (c *Check) inPart(r analysis.Reach, rel, chunk analysis.Affine) (found cont
 	return found, point, loops
 }
 
-// manyOf returns l with many iterations where their number is not constant, from 0 on where the
-// first one is not.
+// manyOf returns l with manyIterations iterations if their number is not constant, and starting at
+// 0 if its start is not constant.
 func manyOf(l analysis.LoopRange) analysis.LoopRange {
 	first, ok1 := l.First.Const()
 	if _, ok2 := l.Last.Const(); ok1 && ok2 {
@@ -115,8 +116,8 @@ func manyOf(l analysis.LoopRange) analysis.LoopRange {
 	return l
 }
 
-// neverOwn reports whether r is outside the part of its iteration wherever it happens, or in some
-// iteration in which it is sure to.
+// neverOwn reports whether r is outside the part of its iteration whenever it is executed, or in
+// one iteration that certainly executes it.
 func (c *Check) neverOwn(r analysis.Reach, rel, chunk analysis.Affine) bool {
 	s, ok := analysis.SpanOf(rel, r.Loops, c.kernel.Params)
 	if !ok {
@@ -130,8 +131,8 @@ func (c *Check) neverOwn(r analysis.Reach, rel, chunk analysis.Affine) bool {
 	return r.Is(analysis.Always) && contract.RectangularNest(r.Loops) && s.Dense && (negative(s.Lo) || behind(s.Hi))
 }
 
-// multiple reports whether a is known not to be negative: some chunks, each at least 1, and a
-// constant.
+// multiple reports whether a is known not to be negative: a non-negative number of chunks, each at
+// least 1, plus a constant.
 func multiple(a, chunk analysis.Affine) bool {
 	for n := range int64(4) {
 		if analysis.AtLeast(a.Sub(chunk.Mul(analysis.ConstAffine(n))), -n) {

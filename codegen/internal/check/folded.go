@@ -11,14 +11,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// This file finds writes by indices that have no form but fold iterations onto one element, as
-// y[i/2] and y[i&7] do: it works the index out for the first iterations, with several values of
-// what else is in it.
+// This file finds writes at indices that are not affine and map several iterations to one element,
+// such as y[i/2] and y[i&7]. It evaluates the index in the first iterations, with several values of
+// the other variables.
 
-// maxFolded is the number of iterations that are looked at.
+// maxFolded is the number of iterations that are evaluated.
 const maxFolded = 40
 
-// folded warns of writes in the body of l that two of its first iterations make to one element.
+// folded warns of writes in the body of l to an element that two of the first iterations write.
 func (c *Check) folded(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside *ir.VarSet, team *ir.Directive, around []ir.Stmt) {
 	nest := []*ir.For{l}
 	if l.Directive.Collapse > 1 {
@@ -61,8 +61,8 @@ func (c *Check) folded(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside
 	}
 }
 
-// choosesIterations reports whether the value of v itself, not only what memory has at it, is in a
-// condition.
+// choosesIterations reports whether a condition depends on the value of v itself, and not only on
+// data that v indexes.
 func choosesIterations(cond ir.Expr, v *ir.Var) bool {
 	found := false
 	ir.WalkExpr(cond, func(e ir.Expr) bool {
@@ -73,7 +73,7 @@ func choosesIterations(cond ir.Expr, v *ir.Var) bool {
 	return found
 }
 
-// elementOf returns the index of a slice or array variable that a place is, or is a field of.
+// elementOf returns the slice or array index of place e, or of the element of which e is a field.
 func elementOf(e ir.Expr) (*ir.Index, bool) {
 	if m, ok := e.(*ir.Member); ok {
 		return elementOf(m.X)
@@ -82,8 +82,8 @@ func elementOf(e ir.Expr) (*ir.Index, bool) {
 	return ix, ok && query.RefVar(ix.X) != nil
 }
 
-// fromBase returns the index of an element counted from the begin of base, where ix is of base or
-// of a view that list makes of it once, like own := base[i*4 : i*4+4].
+// fromBase returns the index of an element relative to the start of base. ix indexes base itself,
+// or a view of it that list creates once, such as own := base[i*4 : i*4+4].
 func fromBase(ix *ir.Index, base *ir.Var, list []ir.Stmt) (index ir.Expr, ok bool) {
 	index = ix.I
 	for view := query.RefVar(ix.X); view != base; {
@@ -129,7 +129,7 @@ func valuesIn(list []ir.Stmt) map[*ir.Var]ir.Expr {
 	return out
 }
 
-// withValues puts values in place of variables, and in these.
+// withValues replaces variables in e by their values, recursively.
 func withValues(e ir.Expr, values map[*ir.Var]ir.Expr) ir.Expr {
 	for range 4 {
 		if !slices.ContainsFunc(ir.ExprVars(e).List(), func(v *ir.Var) bool { return values[v] != nil }) {
@@ -140,7 +140,7 @@ func withValues(e ir.Expr, values map[*ir.Var]ir.Expr) ir.Expr {
 	return e
 }
 
-// A folding looks for iterations of a loop in which an index is the same.
+// A folding searches for iterations of a loop with equal indices.
 type folding struct {
 	loop   *ir.For
 	index  ir.Expr
@@ -148,8 +148,9 @@ type folding struct {
 	inside *ir.VarSet
 }
 
-// find returns an early iteration and the distance to one with the same index, 0 where there is
-// none; exact says that nothing but the loop variable is in the index, which starts at a constant.
+// find returns an early iteration and the distance to one with the same index; the distance is 0 if
+// there is none. exact is true if the index depends only on the loop variable, which starts at a
+// constant.
 func (f *folding) find() (first, distance int64, exact bool) {
 	step, constant := query.Int64(f.loop.Step)
 	if !constant || query.ReadsMemory(f.index) != nil || !ir.ExprVars(f.index).Has(f.loop.Var) {
@@ -158,7 +159,7 @@ func (f *folding) find() (first, distance int64, exact bool) {
 	for _, v := range ir.ExprVars(f.index).List() {
 		own := v == f.loop.Var || slices.ContainsFunc(f.inner, func(l analysis.LoopRange) bool { return l.Var == v })
 		if !own && f.inside.Has(v) {
-			return 0, 0, false // it may differ from iteration to iteration
+			return 0, 0, false // the index may differ between iterations
 		}
 	}
 	lo, fromConst := query.Int64(f.loop.Lo)
@@ -176,8 +177,8 @@ func (f *folding) find() (first, distance int64, exact bool) {
 	return first, distance, exact
 }
 
-// pair returns the first two iterations with the same index, where other is the value of all other
-// variables.
+// pair returns the first two iterations with the same index, where all other variables have the
+// value other.
 func (f *folding) pair(lo, step, other int64) (first, distance int64) {
 	env, seen := ir.Values{}, map[int64]int64{}
 	for _, v := range ir.ExprVars(f.index).List() {

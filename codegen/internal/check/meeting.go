@@ -5,22 +5,22 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// meetings finds which reaches of a nest of loops meet: two of one kind meet the same others, so
-// that kinds are compared in place of reaches.
+// meetings determines which memory references of a loop nest may refer to the same element.
+// References of one kind give the same answers, so that it compares kinds instead of references.
 type meetings struct {
 	l       *ir.For
 	nest    []*nestLoop
 	reaches []analysis.Reach
-	kinds   []int // of each reach
+	kinds   []int // for each reference
 	members [][]int
 	alike   map[*ir.Var][]int // the kinds of each base
-	known   map[[2]int]bool   // whether two kinds meet
+	known   map[[2]int]bool   // the results for pairs of kinds
 }
 
-// A meetingKind is all that meetingDistance looks at.
+// A meetingKind contains the properties of a reference that meetingDistance uses.
 type meetingKind struct {
 	indices     int
-	rectangular string // for each loop of the nest, whether the bounds of the loops inside are free of it
+	rectangular string // for each loop of the nest, whether the bounds of the inner loops are independent of it
 }
 
 func newMeetings(l *ir.For, nest []*nestLoop, reaches []analysis.Reach) *meetings {
@@ -42,8 +42,8 @@ func newMeetings(l *ir.For, nest []*nestLoop, reaches []analysis.Reach) *meeting
 	return m
 }
 
-// shapeIn returns a letter for each loop of the nest, which says whether the loops around r are
-// rectangular in it.
+// shapeIn returns a string with one letter for each loop of the nest: whether the loops around r
+// are rectangular in it.
 func shapeIn(nest []*nestLoop, r *analysis.Reach) string {
 	out := make([]byte, len(nest))
 	for i, n := range nest {
@@ -55,8 +55,8 @@ func shapeIn(nest []*nestLoop, r *analysis.Reach) string {
 	return string(out)
 }
 
-// first returns the first reach of those that may be looked at that meets reach i, itself in
-// another iteration included, -1 for none.
+// first returns the first reference j with may(j) that refers to the same element as reference i,
+// which may be i itself in another iteration; -1 if there is none.
 func (m *meetings) first(i int, may func(j int) bool) int {
 	first := -1
 	for _, kind := range m.alike[m.reaches[i].Base] {
@@ -81,7 +81,7 @@ func (m *meetings) first(i int, may func(j int) bool) int {
 	return first
 }
 
-// meet reports whether two different reaches of these kinds meet.
+// meet reports whether two different references of these kinds refer to the same element.
 func (m *meetings) meet(w, r int) bool {
 	key := [2]int{w, r}
 	meet, ok := m.known[key]

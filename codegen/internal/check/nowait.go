@@ -11,13 +11,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// This file looks at what follows a construct with nowait up to the next barrier of its parallel
-// region: threads come there while others are still in the construct. Two loops whose iterations
-// are dealt out alike give the same numbers to the same threads (OpenMP 5.2, section 11.5.3); any
-// other two touches of one place, of which one writes, are a conflict: certain where the numbers of
-// the iterations are known to differ.
+// This file checks the statements that follow a construct with nowait, up to the next barrier of
+// its parallel region: some threads execute them while others are still in the construct. Two loops
+// with the same static schedule assign equal iteration numbers to the same threads (OpenMP 5.2,
+// section 11.5.3). Any other two accesses to one element, at least one of them a write, conflict;
+// the conflict is certain if the iteration numbers are known to differ.
 
-// nowait looks at construct s and what threads come to behind it.
+// nowait checks construct s and the statements that threads may reach after it without a barrier.
 func (c *Check) nowait(k *ir.Kernel, s ir.Stmt, rest []analysis.FollowUp, around []ir.Stmt) {
 	own := regionOwn(around)
 	first := analysis.DistinctReaches(collectAlone(k, s))
@@ -44,7 +44,7 @@ func (c *Check) nowait(k *ir.Kernel, s ir.Stmt, rest []analysis.FollowUp, around
 	}
 }
 
-// collectAlone returns the reaches of s with all that is in it.
+// collectAlone returns the memory references of s.
 func collectAlone(k *ir.Kernel, s ir.Stmt) []analysis.Reach {
 	c := analysis.NewCollector(k)
 	c.Define(k.Body)
@@ -52,8 +52,8 @@ func collectAlone(k *ir.Kernel, s ir.Stmt) []analysis.Reach {
 	return c.Out
 }
 
-// regionOwn returns the variables of which each thread of the innermost parallel region among
-// around has one.
+// regionOwn returns the variables that are private to each thread of the innermost parallel region
+// in around.
 func regionOwn(around []ir.Stmt) *ir.VarSet {
 	for i := len(around) - 1; i >= 0; i-- {
 		if ir.DirectiveOf(around[i]).Parts&ir.Parallel != 0 {
@@ -64,13 +64,13 @@ func regionOwn(around []ir.Stmt) *ir.VarSet {
 	return &ir.VarSet{}
 }
 
-// mayClash reports whether a and b are of memory that threads share, and one of them writes it.
+// mayClash reports whether a and b refer to memory that threads share, and one of them writes it.
 func mayClash(a, b *analysis.Reach, own *ir.VarSet) bool {
 	return a.Base != nil && a.Base == b.Base && (a.Write || b.Write) && !(a.Atomic && b.Atomic) && !own.Has(a.Base) && a.Base.Name != query.BadName &&
 		!query.HasBadValue(a.Expr) && !query.HasBadValue(b.Expr) && !otherField(a.Expr, b.Expr) && !a.CopiedHere() && !b.CopiedHere()
 }
 
-// clash decides about touch w of construct s and r of f.
+// clash decides whether reference w of construct s conflicts with r of f.
 func (c *Check) clash(k *ir.Kernel, s ir.Stmt, f analysis.FollowUp, w, r *analysis.Reach, around []ir.Stmt) analysis.ClashKind {
 	a, b := analysis.SharerOf(w), analysis.SharerOf(r)
 	kind := analysis.ClashKind(analysis.ClashPossible)
@@ -93,7 +93,7 @@ func (c *Check) clash(k *ir.Kernel, s ir.Stmt, f analysis.FollowUp, w, r *analys
 	if !ok1 || !ok2 {
 		return analysis.ClashPossible
 	}
-	gap := q.base.Sub(p.base) // what is left is free of loops inside, or runs over the same in both
+	gap := q.base.Sub(p.base) // the rest depends on no inner loop variable, or on loops with equal ranges
 	if strange(gap, w, x) || strange(gap, r, y) {
 		return analysis.ClashPossible
 	}
@@ -116,7 +116,7 @@ func (c *Check) clash(k *ir.Kernel, s ir.Stmt, f analysis.FollowUp, w, r *analys
 	return analysis.ClashPossible
 }
 
-// manyThreads reports whether several threads are in s: it is no single nor masked.
+// manyThreads reports whether several threads execute s: it is neither single nor masked.
 func manyThreads(s ir.Stmt) bool { return s == nil || analysis.LoopOf(s) != nil }
 
 // changesOf returns the variables that have other values in the next iteration of loops.
@@ -133,8 +133,8 @@ func changesOf(loops []ir.Stmt) *ir.VarSet {
 	return out
 }
 
-// variesBetween reports whether the index of r holds a variable that may differ between the
-// construct and f: a local of an iteration, or one that the sequential loop changes.
+// variesBetween reports whether the index of r contains a variable that may change between the
+// construct and f: a local variable of an iteration, or one that the sequential loop changes.
 func variesBetween(r *analysis.Reach, f analysis.FollowUp, a, b ir.Stmt) bool {
 	varies := changesOf(f.Again)
 	for _, s := range []ir.Stmt{a, b} {
@@ -153,7 +153,7 @@ func variesBetween(r *analysis.Reach, f analysis.FollowUp, a, b ir.Stmt) bool {
 }
 
 // alignedIndex returns the index of r with the variables of loops inside y replaced by those of w's
-// inside x that run over the same.
+// loops inside x with the same range.
 func alignedIndex(w, r *analysis.Reach, x, y *ir.For) analysis.Affine {
 	index := r.Index
 	inW, inR := insideOf(w, x), insideOf(r, y)
@@ -175,16 +175,16 @@ func alignedIndex(w, r *analysis.Reach, x, y *ir.For) analysis.Affine {
 	return index
 }
 
-// insideOf returns the loops around r inside l.
+// insideOf returns the loops around r that are inside l.
 func insideOf(r *analysis.Reach, l *ir.For) []analysis.LoopRange {
 	i := slices.IndexFunc(r.Loops, func(x analysis.LoopRange) bool { return x.For == l })
 	return r.Loops[i+1:]
 }
 
-// A numbered is an index as base + per*n, n being the number of the iteration.
+// A numbered is an index of the form base + per*n, where n is the iteration number.
 type numbered struct{ base, per analysis.Affine }
 
-// numberedIndex takes an index apart by the iterations of l, nil for none.
+// numberedIndex splits an index by the iteration number of l. l may be nil.
 func numberedIndex(index analysis.Affine, loops []analysis.LoopRange, l *ir.For) (numbered, bool) {
 	if l == nil {
 		return numbered{base: index}, index.Known()
@@ -198,12 +198,13 @@ func numberedIndex(index analysis.Affine, loops []analysis.LoopRange, l *ir.For)
 	return n, n.base.Known() && n.per.Known()
 }
 
-// strange reports whether a holds the variable of a loop around r inside l.
+// strange reports whether a contains the variable of a loop around r inside l.
 func strange(a analysis.Affine, r *analysis.Reach, l *ir.For) bool {
 	return !a.Known() || slices.ContainsFunc(insideOf(r, l), func(x analysis.LoopRange) bool { return a.Has(x.Var) })
 }
 
-// alikeClash decides about touches of two loops that go as far from one iteration to the next.
+// alikeClash decides about accesses of two loops whose index changes by the same amount per
+// iteration.
 func alikeClash(kind analysis.ClashKind, x, y *ir.For, w, r *analysis.Reach, per, gap analysis.Affine) analysis.ClashKind {
 	distance, known := timesOf(gap, per)
 	if n, fixed := gap.Const(); fixed && !known {
@@ -238,8 +239,8 @@ func alikeClash(kind analysis.ClashKind, x, y *ir.For, w, r *analysis.Reach, per
 
 func sharerLoop(r *analysis.Reach) *ir.For { return analysis.LoopOf(analysis.SharerOf(r)) }
 
-// within reports whether a gap of n elements is one along the loops inside, as between neighbours
-// in a row: it is then taken to stay in the row.
+// within reports whether a gap of n elements is inside the range of the inner loops, as between
+// neighbours in a row. The access is then assumed to stay in the row.
 func within(n int64, w, r *analysis.Reach, x, y *ir.For) bool {
 	a, b := insideOf(w, x), insideOf(r, y)
 	for i := range min(len(a), len(b)) {
@@ -252,7 +253,7 @@ func within(n int64, w, r *analysis.Reach, x, y *ir.For) bool {
 	return false
 }
 
-// timesOf returns how many times b is a.
+// timesOf returns n such that a = n*b.
 func timesOf(a, b analysis.Affine) (n int64, ok bool) {
 	if a.Equal(analysis.Affine{}) {
 		return 0, true
@@ -270,8 +271,8 @@ func timesOf(a, b analysis.Affine) (n int64, ok bool) {
 	return 0, false
 }
 
-// onOneElement decides about a touch of one element by several threads or iterations, and touch r
-// of loop l, which is at base + per*n: gap lies between.
+// onOneElement decides about an access to one element by several threads or iterations, and access
+// r of loop l at base + per*n; gap is their difference.
 func onOneElement(kind analysis.ClashKind, l *ir.For, r *analysis.Reach, per, gap analysis.Affine) analysis.ClashKind {
 	n, known := timesOf(gap, per)
 	if step, ok := per.Const(); l == nil || !known {

@@ -8,9 +8,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// private checks that private copies, which start without a value, are assigned before they are
-// read, that the last iteration leaves a value in those that it keeps, and that what an iteration
-// leaves in others is not read behind the construct.
+// private checks that private copies, which start undefined, are assigned before they are read,
+// that the last iteration assigns lastprivate variables, and that the values of other private
+// copies are not read after the construct.
 func (c *Check) private(list []ir.Stmt) {
 	c.readBehind(list, nil)
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -31,8 +31,8 @@ func (c *Check) private(list []ir.Stmt) {
 	})
 }
 
-// lastValue checks that every iteration of l assigns to v, of which the last one leaves its value,
-// before it reads it.
+// lastValue checks that every iteration of l assigns to v, whose last value is kept, before it
+// reads v.
 func (c *Check) lastValue(l *ir.For, v *ir.Var) {
 	d, inner := l.Directive, l
 	for range d.Collapse - 1 {
@@ -54,8 +54,8 @@ func (c *Check) lastValue(l *ir.For, v *ir.Var) {
 	}
 }
 
-// readBehind reports reads of variables behind constructs that assigned to private copies of them;
-// rest are the statements that follow on list, the nearest first.
+// readBehind reports reads, after constructs, of variables whose private copies the constructs
+// assigned. rest are the statement lists that follow list, the innermost first.
 func (c *Check) readBehind(list []ir.Stmt, rest [][]ir.Stmt) {
 	for i, s := range list {
 		behind := append([][]ir.Stmt{list[i+1:]}, rest...)
@@ -66,8 +66,8 @@ func (c *Check) readBehind(list []ir.Stmt, rest [][]ir.Stmt) {
 	}
 }
 
-// lostCopies reports the first read, in the lists behind s, of each variable that its directive
-// makes copies of and its body assigns to.
+// lostCopies reports, for each private variable of d that the body of s assigns, the first read in
+// the lists behind.
 func (c *Check) lostCopies(s ir.Stmt, d *ir.Directive, behind [][]ir.Stmt) {
 	var assigned *ir.VarSet
 	ir.Lists(s, func(body []ir.Stmt) { assigned = ir.Assigned(body) })
@@ -93,11 +93,11 @@ func (c *Check) lostCopies(s ir.Stmt, d *ir.Directive, behind [][]ir.Stmt) {
 	}
 }
 
-// readsCopy reports a read, at a place, of a private copy of v that has no value there, or may have
+// readsCopy reports a read of a private copy of v that has no value at that point, or may have
 // none.
 func (c *Check) readsCopy(at ir.Pos, v *ir.Var, clause string, d *ir.Directive, in analysis.AssignedState) {
 	if clause == "lastprivate" && d.Parts&ir.Loop != 0 {
-		return // such a loop runs in order where its iterations depend on each other
+		return // such a loop runs in order if its iterations depend on each other
 	}
 	what, why := clause+"("+v.Name+")", "its copies have no value at "+d.At.String()+", and it is read "
 	if in == analysis.Unassigned {

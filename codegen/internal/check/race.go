@@ -11,9 +11,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// teamWrites warns of writes to shared memory that every team makes: inside teams, outside
-// distribute, not atomic, and as far as can be seen not to a place, nor under a condition, that
-// depends on the team.
+// teamWrites warns of writes to shared memory that every team executes: inside teams, outside
+// distribute, not atomic, and with neither an index nor a condition that is known to depend on the
+// team.
 func (c *Check) teamWrites(k *ir.Kernel) {
 	own := teamDependent(k.Body)
 	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
@@ -46,7 +46,7 @@ func (c *Check) teamBody(k *ir.Kernel, s ir.Stmt, d *ir.Directive, own *ir.VarSe
 	}
 }
 
-// ownedByTeam reports whether the place of r, or a condition around it, depends on the team.
+// ownedByTeam reports whether the index of r, or a condition around it, depends on the team.
 func ownedByTeam(r analysis.Reach, own *ir.VarSet) bool {
 	return slices.ContainsFunc(append([]ir.Expr{r.Expr}, r.Conds...), func(e ir.Expr) bool { return e != nil && fromTeam(e, own) })
 }
@@ -65,7 +65,7 @@ func fromTeam(e ir.Expr, own *ir.VarSet) bool {
 	return found
 }
 
-// teamDependent returns the variables whose value comes from kernel.TeamNum.
+// teamDependent returns the variables whose value depends on kernel.TeamNum.
 func teamDependent(list []ir.Stmt) *ir.VarSet {
 	own := &ir.VarSet{}
 	for before := -1; before != own.Len(); {
@@ -91,7 +91,8 @@ func addIf(own *ir.VarSet, v *ir.Var, e ir.Expr) {
 	}
 }
 
-// dependences warns of prescriptive loops whose iterations visibly depend on one another.
+// dependences warns of loops with a parallel directive whose iterations are known to depend on each
+// other.
 func (c *Check) dependences(k *ir.Kernel) {
 	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
 		l, ok := s.(*ir.For)
@@ -102,9 +103,9 @@ func (c *Check) dependences(k *ir.Kernel) {
 	})
 }
 
-// dependence looks at pairs of a write and another use of the same memory in the body of l. It
-// warns once per pair of places, and only where the distance between two iterations that meet is
-// known.
+// dependence compares pairs of a write and another access to the same memory in the body of l. It
+// warns once for each pair of positions, and only if the distance between two dependent iterations
+// is known.
 func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 	reaches := analysis.DistinctReaches(analysis.CollectStmt(k, l))
 	loops := analysis.NestOf(l)
@@ -116,7 +117,7 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 		}
 	}
 	around := constructsAround(k.Body, l)
-	var team *ir.Directive // where a team runs its iterations one after the other
+	var team *ir.Directive // the teams construct, if each team runs its iterations in order
 	if l.Directive.Parts&(ir.Parallel|ir.Simd|ir.Workshare) == 0 {
 		team = teamAround(around)
 		for _, v := range teamLocals(k, l).List() {
@@ -147,7 +148,8 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 	c.scattered(k, l, reaches, inside, team)
 }
 
-// teamAround returns the directive of the teams among the constructs around a loop, nil for none.
+// teamAround returns the directive of the teams construct among the constructs around a loop, nil
+// if there is none.
 func teamAround(around []ir.Stmt) *ir.Directive {
 	for _, s := range around {
 		if d := ir.DirectiveOf(s); d.Parts&ir.Teams != 0 {
@@ -157,8 +159,7 @@ func teamAround(around []ir.Stmt) *ir.Directive {
 	return nil
 }
 
-// teamLocals returns the variables of the construct of teams around l, of which each team has its
-// own.
+// teamLocals returns the variables that are private to each team of the teams construct around l.
 func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
 	out := &ir.VarSet{}
 	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
@@ -176,8 +177,8 @@ func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
 	return out
 }
 
-// meet reports where w in one iteration of the nest and r in another are sure to touch the same
-// element, if they happen.
+// meet reports if w in one iteration of the nest and r in another access the same element whenever
+// both are executed.
 func (c *Check) meet(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool, around []ir.Stmt) {
 	n, distance := meetingLoop(l, nest, w, r, same)
 	say := func(at ir.Pos, what, why, instead string) { c.warnOf(w.Base, diag.Warning, at, what, why, instead) }
@@ -187,9 +188,8 @@ func (c *Check) meet(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool
 	c.dependenceFound(l, n, w, r, distance, same, say)
 }
 
-// meetingLoop returns the first loop of the nest of which two iterations, and how many steps lie
-// between them, are sure to touch the same element by w and r, if they happen; nil where there is
-// none.
+// meetingLoop returns the first loop of the nest with two iterations in which w and r access the
+// same element whenever both are executed, and their distance in steps; nil if there is none.
 func meetingLoop(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool) (n *nestLoop, distance int64) {
 	unknown := func(a analysis.Affine) bool { return !a.Known() }
 	if slices.ContainsFunc(w.Indices(), unknown) || slices.ContainsFunc(r.Indices(), unknown) {
@@ -205,9 +205,9 @@ func meetingLoop(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool) (n
 	return nil, 0
 }
 
-// meetingDistance returns how many steps of n lie between the iterations in which w and r touch the
-// same element, or the same part of it; ok is false where they never do or it cannot be told. 0
-// means that all iterations touch the same.
+// meetingDistance returns the distance, in steps of n, of the iterations in which w and r access
+// the same element or an overlapping part of it. ok is false if there are none or they are unknown.
+// A distance of 0 means that all iterations access the same element.
 func meetingDistance(n *nestLoop, w, r analysis.Reach) (distance int64, ok bool) {
 	if !sameInner(n, w, r) {
 		return 0, false
@@ -215,7 +215,7 @@ func meetingDistance(n *nestLoop, w, r analysis.Reach) (distance int64, ok bool)
 	all := true
 	for i, wi := range w.Indices() {
 		if i == len(r.Indices()) {
-			break // r is all of what w is a part of
+			break // r contains the part that w accesses
 		}
 		d, always, ok := meetingOf(n, wi, r.Indices()[i])
 		switch {
@@ -235,8 +235,8 @@ func meetingDistance(n *nestLoop, w, r analysis.Reach) (distance int64, ok bool)
 	return distance, true
 }
 
-// meetingOf returns how many steps of n lie between the iterations in which two indices are equal;
-// always says that they are in any two.
+// meetingOf returns the distance, in steps of n, of the iterations in which two indices are equal.
+// always is true if they are equal in every pair of iterations.
 func meetingOf(n *nestLoop, w, r analysis.Affine) (distance int64, always, ok bool) {
 	cw, okw := w.Coef(n.Var)
 	cr, okr := r.Coef(n.Var)
@@ -255,8 +255,8 @@ func meetingOf(n *nestLoop, w, r analysis.Affine) (distance int64, always, ok bo
 	return gap / (a * step), false, true
 }
 
-// sameInner reports whether the indices are free of the variables of loops inside n, so that a gap
-// between them is one between iterations of n; equal indices may hold any.
+// sameInner reports whether the indices do not depend on loops inside n, so that a difference
+// between them is one between iterations of n. Equal indices may contain any variable.
 func sameInner(n *nestLoop, w, r analysis.Reach) bool {
 	if slices.EqualFunc(w.Indices(), r.Indices(), analysis.Affine.Equal) {
 		return rectangular(n, w.Loops) && rectangular(n, r.Loops)
@@ -271,18 +271,18 @@ func sameInner(n *nestLoop, w, r analysis.Reach) bool {
 	return true
 }
 
-// outside reports whether l is a loop around n.
+// outside reports whether l is an outer loop of n.
 func outside(l, n *ir.For) bool {
 	around := false
 	ir.WalkStmts(l.Body, func(s ir.Stmt) bool { around = around || s == ir.Stmt(n); return true })
 	return around
 }
 
-// A nestLoop is a loop of a nest with the variables that each of its iterations has of its own, or
-// gives a value.
+// A nestLoop is a loop of a nest, with the variables that each of its iterations declares or
+// assigns.
 type nestLoop struct {
 	*ir.For
-	own *ir.VarSet // nil until it is asked for
+	own *ir.VarSet // computed at first use
 }
 
 func nestOf(loops []*ir.For) (out []*nestLoop) {
@@ -292,8 +292,7 @@ func nestOf(loops []*ir.For) (out []*nestLoop) {
 	return out
 }
 
-// varies reports whether a bound of a loop inside n, with its form, may differ from iteration to
-// iteration.
+// varies reports whether a bound of a loop inside n may differ between iterations of n.
 func (n *nestLoop) varies(form analysis.Affine, e ir.Expr) bool {
 	if n.own == nil {
 		n.own = ir.Declared(n.Body)
@@ -342,12 +341,12 @@ func (c *Check) dependenceFound(l *ir.For, n *nestLoop, w, r analysis.Reach, dis
 	say(w.At, what, why+" (loop at "+l.Directive.At.String()+")", instead)
 }
 
-// accumulated suggests the clause for a place that the body of l updates as a reduction does, ""
-// where it does not.
+// accumulated returns the reduction clause to suggest for a place that the body of l updates like a
+// reduction; "" for other places.
 func accumulated(l *ir.For, w analysis.Reach) (instead string) {
 	v, own := query.PlaceVar(w.Expr), ir.Declared([]ir.Stmt{l})
 	if slices.ContainsFunc(ir.ExprVars(w.Expr).List(), own.Has) {
-		return "" // a place of each iteration of a loop inside
+		return "" // a different place in each iteration of an inner loop
 	}
 	ir.WalkStmts(l.Body, func(s ir.Stmt) bool {
 		for _, op := range []ir.Op{ir.Add, ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor} {

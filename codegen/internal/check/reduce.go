@@ -7,8 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// reductions checks, for every construct of list that combines copies of a place, that its body
-// uses the place in the written forms of a reduction alone.
+// reductions checks, for every construct of list with a reduction, that its body uses the reduction
+// variable only in the permitted forms.
 func (c *Check) reductions(list []ir.Stmt) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		d := ir.DirectiveOf(s)
@@ -45,7 +45,7 @@ func (c *Check) reductions(list []ir.Stmt) {
 	})
 }
 
-// oneElement reports places of the reductions of d that are written apart and may be one element.
+// oneElement reports reductions of d over differently written places that may be the same element.
 func (c *Check) oneElement(d *ir.Directive) (found bool) {
 	for i, r := range d.Reductions {
 		for _, other := range d.Reductions[:i] {
@@ -60,8 +60,8 @@ func (c *Check) oneElement(d *ir.Directive) (found bool) {
 	return found
 }
 
-// again finds work-sharing loops that combine, over the threads, what each of the same threads has
-// a copy of already.
+// again reports a worksharing loop with a reduction over a variable of which each of its threads
+// already has a copy.
 func (c *reductionCheck) again(list []ir.Stmt) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		d := ir.DirectiveOf(s)
@@ -81,7 +81,7 @@ func (c *reductionCheck) again(list []ir.Stmt) {
 	})
 }
 
-// downwards warns where the Go function meets the largest index first among equals.
+// downwards warns if the Go function selects the largest index among equal values.
 func (c *reductionCheck) downwards(f *ir.For) {
 	for n := max(f.Directive.Collapse, 1); n > 0 && f != nil; n-- {
 		if step, ok := query.Int64(f.Step); ok && step < 0 {
@@ -93,8 +93,8 @@ func (c *reductionCheck) downwards(f *ir.For) {
 	}
 }
 
-// Absorb writes s = true, in the body of a construct that reduces s by ||, as s = s || true, and s
-// = false under && alike: what every target knows as an update.
+// Absorb rewrites s = true in the body of a construct with reduction || over s as s = s || true,
+// and s = false for && likewise, so that every target recognises an update.
 func Absorb(list []ir.Stmt) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		d := ir.DirectiveOf(s)
@@ -127,11 +127,11 @@ func absorbInto(r ir.Reduction, body []ir.Stmt) {
 	})
 }
 
-// A reductionCheck follows one reduction through the body of its construct.
+// A reductionCheck checks the uses of one reduction variable in the body of its construct.
 type reductionCheck struct {
 	*Check
 	analysis.ReductionUse
-	said ir.Pos // the line of the last other use that was reported
+	said ir.Pos // the line of the last reported other use
 }
 
 func (c *reductionCheck) stmts(list []ir.Stmt) {
@@ -143,8 +143,7 @@ func (c *reductionCheck) stmts(list []ir.Stmt) {
 	}
 }
 
-// fixedPlace reports whether the place is the same one in the whole construct s, and reports where
-// it is not.
+// fixedPlace checks that the place of the reduction is the same throughout construct s.
 func (c *reductionCheck) fixedPlace(s ir.Stmt, d *ir.Directive) bool {
 	places := []ir.Expr{c.Reduction.Place}
 	if c.Reduction.Index != nil {
@@ -172,8 +171,7 @@ func (c *reductionCheck) fixedPlace(s ir.Stmt, d *ir.Directive) bool {
 	return true
 }
 
-// uses reports every other use of the variable that stands directly in s. Clauses of inner
-// directives are no use.
+// uses reports other uses of the variable directly in s. Clauses of inner directives do not count.
 func (c *reductionCheck) uses(s ir.Stmt) {
 	if call, ok := s.(*ir.Call); ok {
 		for _, v := range call.Results {
@@ -193,13 +191,13 @@ func (c *reductionCheck) uses(s ir.Stmt) {
 func (c *reductionCheck) misuse(v *ir.Var, at ir.Pos) {
 	line := ir.Pos{File: at.File, Line: at.Line}
 	if line == c.said {
-		return // a statement is wrong once
+		return // one error for each statement
 	}
 	c.said = line
 	op := c.Reduction.Op.String()
 	place := c.Reduction.Place
 	if m, ok := place.(*ir.Member); ok && m.X.Type().Complex {
-		place = m.X // of which the compiler sums the parts
+		place = m.X // a complex variable, of which the compiler adds the parts
 	}
 	name := query.Source(place)
 	instead := name + " = " + op + "(" + name + ", e)"

@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// scanPlace reports a scan that would have to wait for the other teams of its league.
+// scanPlace reports a scan that would require synchronisation between the teams of a league.
 func (c *Check) scanPlace(d *ir.Directive, ctx context) {
 	if d.Scan == nil || d.Parts&ir.Loop == 0 || d.Parts&(ir.Teams|ir.Parallel) != 0 || d.Bind == ir.BindParallel || d.Bind == ir.BindThread {
 		return
@@ -17,8 +17,8 @@ func (c *Check) scanPlace(d *ir.Directive, ctx context) {
 	}
 }
 
-// phases checks that the input phase only updates what is combined, and that the scan phase only
-// reads it.
+// phases checks that the input phase only updates the scanned variables, and that the scan phase
+// only reads them.
 func (c *reductionCheck) phases(f *ir.For) {
 	if _, _, ok := analysis.ScanPhases(f); !ok {
 		return
@@ -37,7 +37,7 @@ func (c *reductionCheck) phases(f *ir.For) {
 	}
 }
 
-// changes calls f for what list changes of the variable, or of the index of a pair.
+// changes calls f for each change of the variable, or of the index of a pair, in list.
 func (c *reductionCheck) changes(list []ir.Stmt, f func(v *ir.Var, at ir.Pos)) {
 	mine := func(e ir.Expr) *ir.Var {
 		v := query.BaseVar(e)

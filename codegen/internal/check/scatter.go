@@ -9,11 +9,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// This file finds updates of elements that data alone names, as counts[v[i]]++, in loops that are
-// declared parallel: two iterations are likely to name the same. A store without a read is how a
-// permutation is written, and is only noted.
+// This file finds updates of elements whose index depends only on data, such as counts[v[i]]++, in
+// parallel loops: two iterations probably update the same element. A store without a read may be a
+// permutation, so it is only a note.
 
-// scattered warns of updates in the body of l of elements that data alone names.
+// scattered warns of updates in the body of l of elements whose index depends only on data.
 func (c *Check) scattered(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside *ir.VarSet, team *ir.Directive) {
 	nest := analysis.NestOf(l)
 	if trips, known := analysis.ConstTrips(l); known && trips < 2 || l.Directive.Parts == ir.Simd && l.Directive.Safelen > 0 {
@@ -53,12 +53,12 @@ func (c *Check) scattered(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, ins
 	}
 }
 
-// known reports whether all indices of r have a form.
+// known reports whether all indices of r are affine.
 func known(r *analysis.Reach) bool {
 	return !slices.ContainsFunc(r.Indices(), func(a analysis.Affine) bool { return !a.Known() })
 }
 
-// reductionOf suggests a clause for sums in v, "" where v has no fixed size.
+// reductionOf returns a clause to suggest for sums in v, "" if v has no fixed size.
 func reductionOf(v *ir.Var) string {
 	switch v.Type.Kind {
 	case ir.Array:
@@ -69,7 +69,7 @@ func reductionOf(v *ir.Var) string {
 	return ""
 }
 
-// indicesOf returns the indices in a place, and the pointers that are followed to it.
+// indicesOf returns the indices in a place, and the pointers that it dereferences.
 func indicesOf(e ir.Expr) (out []ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Member:
@@ -91,14 +91,14 @@ func indicesOf(e ir.Expr) (out []ir.Expr) {
 	return nil
 }
 
-// sources say where the values of a loop's variables come from.
+// sources contains the origins of the values of a loop's variables.
 type sources struct {
-	iteration *ir.VarSet // from the numbers of iterations of the nest, without a look into memory
-	data      *ir.VarSet // from memory
+	iteration *ir.VarSet // derived from iteration numbers of the nest, without a load
+	data      *ir.VarSet // derived from memory
 }
 
-// sourcesOf follows the values of the locals in the body of a nest, and of the functions that the
-// kernel calls, in any order.
+// sourcesOf computes the origins of the local variables in the body of a nest and in the functions
+// that the kernel calls, independent of the order of statements.
 func sourcesOf(k *ir.Kernel, nest []*ir.For) *sources {
 	s := &sources{iteration: &ir.VarSet{}, data: &ir.VarSet{}}
 	for _, l := range nest {
@@ -108,14 +108,14 @@ func sourcesOf(k *ir.Kernel, nest []*ir.For) *sources {
 	return s
 }
 
-// valuesOf follows the values of all locals of a kernel.
+// valuesOf computes the origins of all local variables of a kernel.
 func valuesOf(k *ir.Kernel) *sources {
 	s := &sources{iteration: &ir.VarSet{}, data: &ir.VarSet{}}
 	s.follow(k, k.Body)
 	return s
 }
 
-// follow notes where the values of the locals of body come from, and of all functions of k.
+// follow computes the origins of the local variables of body and of all functions of k.
 func (s *sources) follow(k *ir.Kernel, body []ir.Stmt) {
 	bodies := [][]ir.Stmt{body}
 	for _, f := range k.Funcs {
@@ -139,16 +139,16 @@ func (s *sources) stmt(st ir.Stmt) {
 	case *ir.Assign:
 		v := query.RefVar(st.Place)
 		if b, ok := st.Value.(*ir.Binary); ok && v != nil && (b.Op == ir.Add || b.Op == ir.Sub) && query.RefVar(b.X) == v {
-			s.iteration.Add(v) // it counts, as through rows
+			s.iteration.Add(v) // it counts iterations, for example rows
 		}
 		s.set(ir.RootVar(st.Place), st.Value)
 	case *ir.Atomic:
-		if st.Old != nil { // a ticket, which no other iteration gets
+		if st.Old != nil { // a ticket: no other iteration gets the same value
 			s.iteration.Add(ir.RootVar(st.Old))
 		}
 	case *ir.For:
 		for _, e := range []ir.Expr{st.Lo, st.Hi} {
-			if s.ofIteration(e) || s.ofData(e) { // rows of its own, as far as can be seen
+			if s.ofIteration(e) || s.ofData(e) { // probably the iteration's own rows
 				s.iteration.Add(st.Var)
 			}
 		}
@@ -181,14 +181,14 @@ func (s *sources) set(v *ir.Var, value ir.Expr) {
 	}
 }
 
-// ofIteration reports whether the number of the iteration is in e other than as the place of data.
+// ofIteration reports whether e depends on the iteration number other than through a load.
 func (s *sources) ofIteration(e ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		switch x := x.(type) {
 		case *ir.Ref:
 			found = found || s.iteration.Has(x.Var)
-		case *ir.Query: // threads and teams have parts of their own
+		case *ir.Query: // threads and teams have different parts
 			found = true
 		case *ir.AddrOf, *ir.Reslice:
 			found = found || slices.ContainsFunc(indicesOf(x), s.ofIteration)
@@ -201,7 +201,7 @@ func (s *sources) ofIteration(e ir.Expr) bool {
 	return found
 }
 
-// ofData reports whether data are in e.
+// ofData reports whether e depends on data.
 func (s *sources) ofData(e ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {
@@ -219,7 +219,7 @@ func (s *sources) ofData(e ir.Expr) bool {
 	return found
 }
 
-// isData reports whether e is a load, or a float that becomes an index.
+// isData reports whether e is a load, or a float that is converted to an index.
 func isData(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Index:
