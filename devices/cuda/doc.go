@@ -24,8 +24,8 @@
 //   - an error after which CUDA gives no more answers (an illegal address, for example) takes the
 //     device out of service: all operations in flight fail with it, and no further driver call is
 //     made for that device;
-//   - a CUevent is recorded again only when no operation waits for its last use; it may cover several
-//     operations (mark);
+//   - a CUevent is recorded again only when no operation waits for its last use; it may cover
+//     several operations (mark);
 //   - a pending operation of a stream (batch.go) counts as enqueued only for the engine; other
 //     waiters wait until it is enqueued.
 //

@@ -188,8 +188,8 @@ func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration,
 	return each, err
 }
 
-// timed calls f rounds times between two events on a stream, and calls observe with each time between
-// them.
+// timed calls f rounds times between two events on a stream, and calls observe with each time
+// between them.
 func (d *Device) timed(s *stream, rounds int, observe func(time.Duration), f func() error) (err error) {
 	d.gpu.enter()
 	defer d.gpu.leave()
