@@ -115,12 +115,12 @@ func TestDocuments_LinksResolve(t *testing.T) {
 	}
 }
 
-// Decisions stay short: at most 40 pages of 15 lines with four paragraphs of at most 60 words.
+// Decisions stay short: at most 30 pages of 15 lines with four paragraphs of at most 60 words.
 func TestDocuments_DecisionsAreShort(t *testing.T) {
 	pages, err := filepath.Glob("decisions/[0-9]*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, pages)
-	require.LessOrEqual(t, len(pages), 40)
+	require.LessOrEqual(t, len(pages), 30)
 	index := read(t, "decisions/README.md")
 	for _, page := range pages {
 		require.Contains(t, index, "("+filepath.Base(page)+")")

@@ -228,7 +228,7 @@ func (d *Device) build(p *program, v *version) error {
 
 // options are those that the driver's compiler needs besides, to do what a text means.
 //
-// The optimizer of PoCL 3.1 gives wrong sums for loops with a barrier at their end: decision 032
+// The optimizer of PoCL 3.1 gives wrong sums for loops with a barrier at their end: decision 024
 // has a program without fault that shows it. That of Intel's driver for CPUs, 2026.22, adds up a
 // loop's sum in parts, in vectors, as only fastmath permits.
 func (i *Info) options(fastmath bool) []string {
