@@ -240,7 +240,9 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 				return err
 			}
 			r.fresh.uses = append(r.fresh.uses, use{o.memory(), o.mode(), o.box()})
-			accesses = append(accesses, a)
+			if !a.Region.Empty() {
+				accesses = append(accesses, a)
+			}
 		}
 	}
 	if r.rt.Root.SubmitMerges(&ready) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A mixed is one step of a random iteration: x[lo:hi] is made of x[a:b], by a kernel or a Go function.
+// A mixed is one step of a random iteration: x[lo:hi], perhaps empty, is made of x[a:b], by a kernel or a Go function.
 type mixed struct {
 	kind         int // Fill, Mix, a Go task, one with children
 	lo, hi, a, b int
@@ -24,7 +24,7 @@ type mixed struct {
 func randomMixed(r *rand.Rand, n, length int, cpu bool) (out []mixed) {
 	for range n {
 		lo := r.IntN(length - 1)
-		m := mixed{kind: r.IntN(4), lo: lo, hi: lo + 1 + r.IntN(length-lo-1), k: r.Uint32()}
+		m := mixed{kind: r.IntN(4), lo: lo, hi: lo + r.IntN(length-lo), k: r.Uint32()}
 		m.a = r.IntN(length - 1)
 		m.b = m.a + 1 + r.IntN(length-m.a-1)
 		if m.kind == 1 && m.lo < m.b && m.a < m.hi {
@@ -342,5 +342,25 @@ func TestMemoryThatIsFreedWhileRecording(t *testing.T) {
 		_, err = kernels.Replay()
 		require.ErrorAs(t, err, &changed)
 		require.NotContains(t, other, uint32(1))
+	}
+}
+
+// TestRecordedAccessesMayBeEmpty: a worker beside accelerators looked for the buffer of an empty access. Here no buffer is there.
+func TestRecordedAccessesMayBeEmpty(t *testing.T) {
+	for _, spec := range []string{"smp:1", "smp:1,sim:1(exec=cpu)"} {
+		rt, x, ran := open(t, task.Options{Devices: spec}), make([]uint32, 8), 0
+		it, err := rt.Record(func(r *task.Recorder) error {
+			for _, o := range []task.Option{task.In(x[3:3]), task.Out(x[8:]), task.Commutative(x[5:5])} {
+				if err := r.Go(func() error { ran++; return nil }, o); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		_, err = it.Replay()
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(context.Background()))
+		require.Equal(t, 3, ran, spec)
 	}
 }
