@@ -47,6 +47,10 @@ func cutUint64(x float64) int64 {
 	return cutInt64(x)
 }
 
+// cutNumbers are a variable of the package, as the code that runs keeps their address and a stack may move.
+var cutNumbers = []float64{0, 0.5, -0.5, 1.99, -1.99, 127.5, 128, -129, 1 << 31, -1 << 31, -1<<31 - 0.5, -1<<31 - 1, 1<<31 - 1, 1 << 32, 1<<32 - 1, 1<<53 + 2, 1 << 63, -1 << 63, 1<<63 - 1024, -1<<63 - 2048,
+	1 << 64, 1<<64 - 2048, 1.5 * (1 << 63), 1e30, -1e30, math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}
+
 // TestCutFloats_AsOnAMD64: what does not fit gives the upper bit alone on every processor, also where the processor has another rule.
 func TestCutFloats_AsOnAMD64(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "cut.go", Text: cutKernels})
@@ -56,8 +60,7 @@ func TestCutFloats_AsOnAMD64(t *testing.T) {
 		t.Skip(err)
 	}
 	defer func() { require.NoError(t, arena.Close()) }()
-	x := []float64{0, 0.5, -0.5, 1.99, -1.99, 127.5, 128, -129, 1 << 31, -1 << 31, -1<<31 - 0.5, -1<<31 - 1, 1<<31 - 1, 1 << 32, 1<<32 - 1, 1<<53 + 2, 1 << 63, -1 << 63, 1<<63 - 1024, -1<<63 - 2048,
-		1 << 64, 1<<64 - 2048, 1.5 * (1 << 63), 1e30, -1e30, math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}
+	x := cutNumbers
 	wants := map[string]func(float64) int64{"int8": func(x float64) int64 { return int64(int8(cutInt32(x))) }, "int32": cutInt32, "int64": cutInt64,
 		"uint32": func(x float64) int64 { return int64(uint32(cutInt64(x))) }, "uint64": cutUint64}
 	sizes := map[string]int{"int8": 1, "int32": 4, "int64": 8, "uint32": 4, "uint64": 8}

@@ -12,7 +12,8 @@ import (
 )
 
 // A Value is one actual argument of a run: a scalar as bits, or a slice as address and length. Its
-// capacity is its length, unless Cap is more.
+// capacity is its length, unless Cap is more. Addr is no address on a goroutine's stack, which may
+// move during the run; passing a Value does not let a variable escape from there.
 type Value struct {
 	Bits uint64
 	Addr unsafe.Pointer
