@@ -15,6 +15,10 @@ const (
 // Compares reports whether VCompareI32 and its like make lanes by every predicate.
 func (s ISA) Compares() bool { return s == ARM64 }
 
+// Converts reports whether one operation makes floats of integers of any type, or int64 of floats,
+// besides AVX-512.
+func (s ISA) Converts() bool { return s == ARM64 }
+
 // InverseRoots reports whether there is VInverseSqrtF32.
 func (s ISA) InverseRoots() bool { return s == ARM64 }
 

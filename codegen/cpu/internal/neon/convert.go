@@ -36,6 +36,13 @@ func (e *vectors) convertOp(in *vcode.Inst) bool {
 	case vcode.VConvertI32F64:
 		e.put(arm64.Inst{Op: arm64.VSSHLL, T: arm64.S2, D: d, N: e.operand(in.Args[1], temp0, loadD)})
 		e.put(arm64.Inst{Op: arm64.VSCVTF, T: arm64.D2, D: d, N: d})
+	case vcode.VConvertU32F64:
+		e.put(arm64.Inst{Op: arm64.VUSHLL, T: arm64.S2, D: d, N: e.operand(in.Args[1], temp0, loadD)})
+		e.put(arm64.Inst{Op: arm64.VUCVTF, T: arm64.D2, D: d, N: d})
+	case vcode.VConvertI64F32:
+		e.longToSingle(arm64.SCVTFSX, d, e.whole(in.Args[1], temp0))
+	case vcode.VConvertU64F32:
+		e.longToSingle(arm64.UCVTFSX, d, e.whole(in.Args[1], temp0))
 	case vcode.VConvertF32F64:
 		e.put(arm64.Inst{Op: arm64.VFCVTL, T: arm64.S2, D: d, N: e.operand(in.Args[1], temp0, loadD)})
 	case vcode.VConvertF64F32:
@@ -44,6 +51,11 @@ func (e *vectors) convertOp(in *vcode.Inst) bool {
 		e.cutSingles(d, e.whole(in.Args[1], temp0))
 	case vcode.VTruncateF64I32:
 		e.cutDoubles(d, e.whole(in.Args[1], temp0))
+	case vcode.VTruncateF64I64:
+		e.cutToLongs(d, e.whole(in.Args[1], temp0))
+	case vcode.VTruncateF32I64:
+		e.put(arm64.Inst{Op: arm64.VFCVTL, T: arm64.S2, D: temp0, N: e.operand(in.Args[1], temp0, loadD)})
+		e.cutToLongs(d, temp0)
 	case vcode.ConvertI64F32:
 		e.put(arm64.Inst{Op: arm64.SCVTFSX, D: d, N: e.value(in.Args[2], tempValue)})
 	case vcode.ConvertI64F64:
@@ -52,6 +64,15 @@ func (e *vectors) convertOp(in *vcode.Inst) bool {
 		return false
 	}
 	return true
+}
+
+// longToSingle converts lane by lane, as going by way of float64 rounds twice.
+func (e *vectors) longToSingle(op arm64.Op, d, x arm64.Reg) {
+	e.put(arm64.Inst{Op: arm64.VUMOV, T: arm64.D2, D: tempValue, N: x, Imm: 1})
+	e.put(arm64.Inst{Op: op, D: temp1, N: tempValue})
+	e.put(arm64.Inst{Op: arm64.FMOVXD, D: tempValue, N: x})
+	e.put(arm64.Inst{Op: op, D: d, N: tempValue})
+	e.put(arm64.Inst{Op: arm64.VINSE, T: arm64.S4, D: d, N: temp1, Imm: 1})
 }
 
 // Floats are cut to integers as on x86-64: what does not fit, and NaN, gives the upper bit alone.
@@ -81,4 +102,15 @@ func (e *vectors) cutDoubles(d, x arm64.Reg) {
 	e.put(arm64.Inst{Op: arm64.VFCVTZS, T: arm64.D2, D: d, N: x})
 	e.put(arm64.Inst{Op: arm64.VSQXTN, T: arm64.S2, D: d, N: d})
 	e.three(laneForm{arm64.VBIF, arm64.B8}, d, temp2, temp1)
+}
+
+// cutToLongs leaves integers of 64 bits.
+func (e *vectors) cutToLongs(d, x arm64.Reg) {
+	e.set(tempValue, int64(math.Float64bits(1<<63)))
+	e.put(arm64.Inst{Op: arm64.VDUP, T: arm64.D2, D: temp1, N: tempValue})
+	e.three(laneForm{arm64.VFCMGT, arm64.D2}, temp1, temp1, x)
+	e.put(arm64.Inst{Op: arm64.VFCVTZS, T: arm64.D2, D: d, N: x})
+	e.set(tempValue, math.MinInt64)
+	e.put(arm64.Inst{Op: arm64.VDUP, T: arm64.D2, D: temp2, N: tempValue})
+	e.three(laneForm{arm64.VBIF, arm64.B16}, d, temp2, temp1)
 }

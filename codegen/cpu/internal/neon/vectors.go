@@ -32,7 +32,8 @@ var threeOps = map[vcode.Op]laneForm{
 var swapped = map[vcode.Op]bool{vcode.VAndNotF32: true, vcode.VAndNot: true}
 
 // twoOps are d = op x.
-var twoOps = map[vcode.Op]laneForm{vcode.VSqrtF32: {arm64.VFSQRT, arm64.S4}, vcode.VSqrtF64: {arm64.VFSQRT, arm64.D2}, vcode.VConvertI32F32: {arm64.VSCVTF, arm64.S4}}
+var twoOps = map[vcode.Op]laneForm{vcode.VSqrtF32: {arm64.VFSQRT, arm64.S4}, vcode.VSqrtF64: {arm64.VFSQRT, arm64.D2}, vcode.VConvertI32F32: {arm64.VSCVTF, arm64.S4},
+	vcode.VConvertU32F32: {arm64.VUCVTF, arm64.S4}, vcode.VConvertI64F64: {arm64.VSCVTF, arm64.D2}, vcode.VConvertU64F64: {arm64.VUCVTF, arm64.D2}}
 
 // fusedOps are d = ±x*y ± d or ±x*d ± y.
 var fusedOps = map[vcode.Op]struct {

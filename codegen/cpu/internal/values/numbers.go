@@ -29,7 +29,7 @@ func (g *Numbers) vecConvert(dst []vcode.Reg, e *ir.Convert) []vcode.Reg {
 		return g.OneToFloat(g.General(e.X), to)
 	}
 	x := g.Vector(e.X)
-	if from.IsInteger() && to.IsFloat() && !g.AVX512 && (vector.Container(from) == 8 || from.Kind == ir.Uint32) {
+	if from.IsInteger() && to.IsFloat() && !g.AVX512 && !g.ISA.Converts() && (vector.Container(from) == 8 || from.Kind == ir.Uint32) {
 		return g.ToFloatAVX2(dst, x, from, to)
 	}
 	if ir.Same(from, to) || from.IsInteger() && to.IsInteger() && vector.Container(from) == vector.Container(to) && to.Size >= 4 && from.Size >= 4 {

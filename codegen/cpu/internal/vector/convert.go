@@ -129,7 +129,7 @@ func (g *Arithmetic) FloatToInt(dst, x []vcode.Reg, from, to *ir.Type) []vcode.R
 			return g.Lift(nil, out, out, func(d, x, _ vcode.Reg) { g.Move(d, x); g.Wrap(d, to) })
 		}
 		return out
-	case to.Kind == ir.Int64 && g.AVX512:
+	case to.Kind == ir.Int64 && (g.AVX512 || g.ISA.Converts()):
 		return g.Widen(dst, x, from, to, map[bool]vcode.Op{true: vcode.VTruncateF32I64, false: vcode.VTruncateF64I64}[from.Size == 4])
 	case to.Kind == ir.Uint32 && from.Size == 4:
 		s := g.SeriesOf(ir.Uint32Type, g.Width(to))
