@@ -39,7 +39,7 @@ const (
   -opencl NAME    the first device of that OpenCL platform beside the same kernels by CUDA, or where it is the processor
                   beside our vector code, in place of the rows
   -trials         beside some rows what is off until it is measured
-  -suite [PART]   kernels of many fields beside CUDA by hand, in place of the rows: kernels, fields, others, nested, or overheads
+  -suite [PART]   kernels of many fields beside CUDA by hand, in place of the rows: kernels, fields, others, fresh, nested, or overheads
   -json           one JSON line a row
 `
 	versionAbout = `Prints the version, the commit and its time where the build has them, and the version of Go.

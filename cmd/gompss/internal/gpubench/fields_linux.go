@@ -220,10 +220,11 @@ type suitePart struct {
 	hand  string
 }
 
-// suiteParts are the kernels of the suite: those that the compiler was changed for, and "others",
-// that it was not.
+// suiteParts are the kernels of the suite: those that the compiler was changed for, and "others"
+// and "fresh", that it was not when they were written.
 var suiteParts = []suitePart{
 	{"kernels", suite, suiteSource, suiteReference},
 	{"fields", fieldCases, fieldsSource, suiteHead + fieldsReference},
 	{"others", otherCases, othersSource, suiteHead + othersReference},
+	{"fresh", freshCases, freshSource, suiteHead + freshReference},
 }
