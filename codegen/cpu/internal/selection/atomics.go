@@ -9,16 +9,17 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// atomics are atomic updates.
+// atomics selects atomic updates.
 type atomics struct {
 	laneByLane
-	locked   bool  // other workers update what this stage updates by atomics
-	straight int64 // about how many instructions of the body came since the last pause point
+	locked   bool  // other workers update the same data as the atomics of this stage
+	straight int64 // the approximate number of instructions of the body since the last pause point
 }
 
-// atomic updates a place, lane by lane: in a few instructions where that is all, else as plain
-// code. Where one goroutine runs the loop, or each has copies of what is updated, updates need no
-// lock; the form for several goroutines is in locked.go.
+// atomic selects the update of a place in each lane: as a few vector instructions if possible,
+// otherwise as scalar code for one lane after the other. If one goroutine runs the loop, or each
+// has copies of the updated data, no lock prefix is needed; locked.go has the form for several
+// goroutines.
 func (g *atomics) atomic(s *ir.Atomic) {
 	t := s.Place.Type()
 	ok := vector.HasGeneral(s.Op)
@@ -92,13 +93,12 @@ func (g *atomics) atomic(s *ir.Atomic) {
 	})
 }
 
-// Atomic updates of neighbouring places, or of one place, need not run lane by lane. In a stage
-// that has its data to itself they are plain vector instructions. In a locked stage
-// other workers update the same data, and only an update of one place of integers is made for all
-// lanes at once.
+// Atomic updates of adjacent places, or of one place, need not run lane by lane. In a stage that
+// owns its data they are ordinary vector instructions. In a locked stage other workers update the
+// same data, and only an update of one integer is made for all lanes together.
 
-// atomicTogether selects an update of places that differ in all lanes, or that is one place of
-// integers, for all lanes at once; false where the places are others.
+// atomicTogether selects an update of places that differ in all lanes, or of one integer, for all
+// lanes together. It returns false for other places.
 func (g *atomics) atomicTogether(s *ir.Atomic) bool {
 	ix, ok := s.Place.(*ir.Index)
 	if !ok || s.Kind != ir.AtomicUpdate || s.Old != nil || ix.X.Type().Kind != ir.Slice || g.Shape(ix.X).Kind != analysis.Uniform || g.LaneOwned(s.Place) {
@@ -115,7 +115,8 @@ func (g *atomics) atomicTogether(s *ir.Atomic) bool {
 	return false
 }
 
-// plainUpdate is an update of places that no other lane has: a read, an operation and a write.
+// plainUpdate selects the update of places that no two lanes share: a load, an operation and a
+// store.
 func (g *atomics) plainUpdate(s *ir.Atomic) {
 	steps := analysis.InSteps(s, -1000-len(g.Homes))
 	for _, st := range steps {
@@ -126,8 +127,8 @@ func (g *atomics) plainUpdate(s *ir.Atomic) {
 	g.list(steps)
 }
 
-// foldedUpdate puts the values of the lanes that are on together, and updates the place once, where
-// there is one.
+// foldedUpdate combines the values of the active lanes, and updates the place once if there is an
+// active lane.
 func (g *atomics) foldedUpdate(s *ir.Atomic) {
 	t, x := s.Place.Type(), &sum{op: analysis.Combined(s.Op), t: s.Place.Type()}
 	value := func() vcode.Reg { return g.sameFolded(s, g.General(s.Value)) }
@@ -156,7 +157,7 @@ func (g *atomics) foldedUpdate(s *ir.Atomic) {
 	g.Place(skip)
 }
 
-// lanesFolded is what the lanes that are on make of their values together, in lane 0.
+// lanesFolded combines the values of the active lanes in lane 0.
 func (g *atomics) lanesFolded(x *sum, s *ir.Atomic, value []vcode.Reg) vcode.Reg {
 	all, identity := vcode.NoReg, g.identity(ir.Reduction{Op: x.op, Place: s.Place, At: s.At})
 	for u := range g.Unroll {
@@ -172,7 +173,7 @@ func (g *atomics) lanesFolded(x *sum, s *ir.Atomic, value []vcode.Reg) vcode.Reg
 	return g.foldLanes(x, all)
 }
 
-// sameFolded is that of one value for all lanes, by how many are on.
+// sameFolded combines one value for all lanes, by the number of active lanes.
 func (g *atomics) sameFolded(s *ir.Atomic, value vcode.Reg) vcode.Reg {
 	all, v := g.NewGeneral(), g.NewVector()
 	switch s.Op {
@@ -190,7 +191,7 @@ func (g *atomics) sameFolded(s *ir.Atomic, value vcode.Reg) vcode.Reg {
 	return v
 }
 
-// lockedFold updates one place by what the lanes that are on make together.
+// lockedFold updates one place with the combined values of the active lanes.
 func (g *atomics) lockedFold(s *ir.Atomic, x *sum, m vcode.Mem, all vcode.Reg) {
 	t, place := s.Place.Type(), vcode.MemArg(m)
 	if vector.HasLocked(s) {

@@ -9,13 +9,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Branches in code for single numbers: what leaves a loop stands behind the code, so that going on
-// costs no jump, and sides that only compute an integer or two are both computed, and one taken: a
-// branch that goes now one way and now the other costs more than they do.
+// Branches in scalar code: code that leaves a loop is out of line, so that continuing costs no
+// jump. If both sides only compute an integer or two, both are computed and one result is selected,
+// because a branch that the processor cannot predict costs more.
 
-// branchSingle selects s where it has such a form.
+// branchSingle selects s if it has such a form, and reports whether it did so.
 func (g *statements) branchSingle(s *ir.If) bool {
-	if g.takeOne(s) {
+	if g.selectOne(s) {
 		return true
 	}
 	if len(s.Else) > 0 || len(s.Then) == 0 {
@@ -36,7 +36,7 @@ func (g *statements) branchSingle(s *ir.If) bool {
 	return true
 }
 
-// jumpTarget is where a break or continue goes.
+// jumpTarget returns the target of a break or continue.
 func (g *statements) jumpTarget(s ir.Stmt) (mach.Label, bool) {
 	var l *ir.Label
 	next := false
@@ -64,15 +64,15 @@ func (g *statements) jumpTarget(s ir.Stmt) (mach.Label, bool) {
 	return 0, false
 }
 
-// What takeOne takes on each side.
+// Limits of selectOne for each side.
 const (
 	mostTaken      = 2 // variables
 	mostOperations = 4
 )
 
-// takeOne computes both sides and moves on a condition, where both only assign plain integers to
-// variables.
-func (g *statements) takeOne(s *ir.If) bool {
+// selectOne computes both sides and selects results with conditional moves, if both sides only
+// assign simple integers to variables.
+func (g *statements) selectOne(s *ir.If) bool {
 	c, ok := s.Cond.(*ir.Binary)
 	if !ok || !c.X.Type().IsInteger() || analysis.Loads(s.Cond) || !changing(s) {
 		return false
@@ -105,7 +105,7 @@ func (g *statements) takeOne(s *ir.If) bool {
 	} else {
 		g.Compare(x, g.General(c.Y))
 	}
-	for i, a := range then { // moves leave the flags as they are
+	for i, a := range then { // moves do not change the flags
 		g.MoveIf(k, g.placeHome(a).General, g.otherwise(a, other, others, k, thens[i]))
 	}
 	for i, a := range other {
@@ -116,8 +116,8 @@ func (g *statements) takeOne(s *ir.If) bool {
 	return true
 }
 
-// otherwise moves what the other side makes of the variable of a, where it makes something of it,
-// and returns what this side does.
+// otherwise moves the value that the other side assigns to the variable of a, if it assigns one,
+// and returns the value of this side.
 func (g *statements) otherwise(a *ir.Assign, other []*ir.Assign, others []vcode.Reg, k mach.Cond, value vcode.Reg) vcode.Reg {
 	for i, o := range other {
 		if o.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
@@ -138,8 +138,8 @@ func assigns(side []*ir.Assign, a *ir.Assign) bool {
 	return false
 }
 
-// plainSide takes the assignments of one side apart, where they are few and simple and none needs
-// another's result.
+// plainSide returns the assignments of one side if they are few and simple, and none uses the
+// result of another.
 func (g *statements) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
 	left := mostOperations
 	seen := &ir.VarSet{}
@@ -163,8 +163,8 @@ func (g *statements) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
 	return out, true
 }
 
-// plainValue tells the expressions of a few operations on integers that take a cycle and cannot
-// fail.
+// plainValue reports whether e consists of at most left integer operations that take one cycle and
+// cannot fail.
 func plainValue(e ir.Expr, left *int) bool {
 	if !e.Type().IsInteger() {
 		return false
@@ -193,7 +193,7 @@ func plainValue(e ir.Expr, left *int) bool {
 	return false
 }
 
-// changing reports whether the condition depends on what the sides assign.
+// changing reports whether the condition depends on a variable that one of the sides assigns.
 func changing(s *ir.If) bool {
 	assigned := ir.Assigned([]ir.Stmt{s})
 	for _, v := range ir.ExprVars(s.Cond).List() {

@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// tileOf finds the tile of a parallel loop; nil where there is none, or it would gain nothing.
+// tileOf returns the tile of a parallel loop; nil if there is none or it would gain nothing.
 func (g *preheader) tileOf(rows, lanes *ir.For) *analysis.Tile {
 	if len(rows.Body) != 1 || rows.Body[0] != ir.Stmt(lanes) || len(analysis.ReductionsOf(rows))+len(analysis.ReductionsOf(lanes)) > 0 || rows.Rel == ir.Ne || lanes.Rel == ir.Ne {
 		return nil
@@ -32,8 +32,9 @@ func (g *preheader) tileOf(rows, lanes *ir.For) *analysis.Tile {
 	return t
 }
 
-// cornered reports whether the index is a sum of counters, products of a counter and what the nest
-// does not change, and what it does not change: it is extreme where all counters are.
+// cornered reports whether the index is a sum of counters, of products of a counter and a value
+// that is invariant in the nest, and of invariant values. It is then extreme at the extreme values
+// of the counters.
 func (g *preheader) cornered(ix *ir.Index, counters map[*ir.Var]*ir.For, fixed func(ir.Expr) bool) bool {
 	root, ok := ix.X.(*ir.Ref)
 	if !ok || ix.X.Type().Kind != ir.Slice || g.Homes[root.Var] == nil || !fixed(root) {
@@ -58,14 +59,14 @@ func (g *preheader) cornered(ix *ir.Index, counters map[*ir.Var]*ir.For, fixed f
 			weight += int(max(t.Coef, -t.Coef))
 		}
 	}
-	return weight <= 3 // products of numbers below 2^31: no more of them than an unsigned number holds
+	return weight <= 3 // products of numbers below 2^31: an unsigned 64-bit sum holds no more of them
 }
 
-// ends are the least and the greatest value of a counter.
+// ends are the minimum and maximum of a counter.
 type ends struct{ lo, hi vcode.Reg }
 
-// proveCorners jumps to fail unless all accesses of the tile are in range for all iterations. rows
-// is its outer loop restricted to those that are to run.
+// proveCorners jumps to fail unless all accesses of the tile are in range in all iterations. rows
+// is its outer loop, restricted to the iterations to run.
 func (g *preheader) proveCorners(t *analysis.Tile, rows *ir.For, fail mach.Label) {
 	counters, of := t.Counters(), map[*ir.Var]ends{}
 	counters[t.Rows.Var] = rows
@@ -116,7 +117,7 @@ func (g *preheader) proveCorners(t *analysis.Tile, rows *ir.For, fail mach.Label
 	g.Shared = nil
 }
 
-// fitting is the value of e, which is a small number from here on.
+// fitting returns the value of e, and jumps to fail if it is not a small number.
 func (g *preheader) fitting(e ir.Expr, small map[string]vcode.Reg, fail mach.Label) vcode.Reg {
 	key := ir.ExprKey(e)
 	if r, ok := small[key]; ok {
@@ -128,8 +129,8 @@ func (g *preheader) fitting(e ir.Expr, small map[string]vcode.Reg, fail mach.Lab
 	return r
 }
 
-// endsOf computes the ends of a counter; it jumps to fail where there are no iterations, or the
-// numbers are large.
+// endsOf computes the ends of a counter. It jumps to fail if there are no iterations or the numbers
+// are large.
 func (g *preheader) endsOf(s *ir.For, fail mach.Label) ends {
 	step, _ := ir.ConstStep(s)
 	from, to := s.Lo, s.Hi

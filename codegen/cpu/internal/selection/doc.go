@@ -1,9 +1,10 @@
-// Package selection selects the code of one stage: statements, loops, reductions and atomic
-// updates.
+// Package selection selects the machine instructions of one stage: statements, loops, reductions
+// and atomic updates.
 //
-// A Selector stands on layers, each of which knows the ones below: reductions, what comes before a
-// loop, stores, statements that run lane by lane, atomics, loops, and lists of statements. A
-// statement holds others: the interface bodies is the one way up.
+// A Selector consists of layers, each of which knows those below: reductions, loop preheaders,
+// stores, statements that run lane by lane, atomics, loops, and lists of statements. Because
+// statements contain statements, the interface bodies gives lower layers access to the list of
+// statements.
 //
-// What has no form refuses with a panic, which Compile turns into an error.
+// A construct that cannot be selected causes a panic, which Compile converts into an error.
 package selection

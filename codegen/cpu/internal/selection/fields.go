@@ -13,16 +13,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Several fields of elements whose index differs from lane to lane are loaded together: each lane's
-// pieces of 16 bytes at the address of its element, which is computed and checked once, and turned
-// as pieces are. A gather for each field would load as many elements as there are lanes, and
-// compute all addresses, for every one of them.
+// If the index of an element differs between lanes, several of its fields are loaded together: for
+// each lane, pieces of 16 bytes at the address of its element, which is computed and checked once;
+// the pieces are then transposed. A gather for each field would load as many elements as there are
+// lanes, and compute all addresses, for each field.
 
-// A recordPiece is a piece of the element and the size of the fields that are taken from it.
+// A recordPiece is a piece of the element, and the size of the fields in it.
 type recordPiece struct{ start, size int64 }
 
 // record selects the declarations at the beginning of list that load fields of one element, and
-// returns how many they are: 0 where there are none.
+// returns their number; 0 if there are none.
 func (g *stores) record(list []ir.Stmt) int {
 	moves := analysis.RecordOf(list)
 	if len(moves) < 2 {
@@ -42,7 +42,7 @@ func (g *stores) record(list []ir.Stmt) int {
 		pieces[p] = append(pieces[p], i)
 	}
 	if len(pieces) == len(moves) {
-		return 0 // as many loads of pieces as of fields
+		return 0 // the loads of pieces would be as many as those of fields
 	}
 	old := g.At
 	g.At = list[0].Pos()
@@ -54,8 +54,8 @@ func (g *stores) record(list []ir.Stmt) int {
 	return len(moves)
 }
 
-// loadRecords declares the variables of the moves with what the lanes have in their elements, which
-// begin at the target.
+// loadRecords declares the variables of the moves with the values of each lane's element, which
+// starts at the target.
 func (g *stores) loadRecords(at memory.Target, moves []analysis.FieldMove, pieces map[recordPiece][]int) {
 	homes := make([]*memory.Home, len(moves))
 	for i, m := range moves {
@@ -82,7 +82,7 @@ func (g *stores) loadRecords(at memory.Target, moves []analysis.FieldMove, piece
 }
 
 // piece selects the statements at the beginning of list that move fields of one piece, and returns
-// how many they are: 0 where there are none.
+// their number; 0 if there are none.
 func (g *stores) piece(list []ir.Stmt) int {
 	if g.Shapes == nil || g.Exec != nil || g.SerialBase > 0 || len(list) < 2 {
 		return 0
@@ -120,7 +120,7 @@ func (g *stores) piece(list []ir.Stmt) int {
 	return len(moves)
 }
 
-// loadPiece declares the variables of the moves with what the lanes have in the piece.
+// loadPiece declares the variables of the moves with the values of each lane's piece.
 func (g *stores) loadPiece(a memory.Apart, moves []analysis.FieldMove) {
 	size := int64(a.T.Size)
 	per := int(prepare.PieceBytes / size)

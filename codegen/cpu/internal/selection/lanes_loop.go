@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir/order"
 )
 
-// lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then
-// the rest under a mask of the lanes that are in range.
+// lanesLoop selects a loop whose iterations become lanes: first full vectors, unrolled and without
+// masks; then the remainder under a mask of the lanes in range.
 func (g *looping) lanesLoop(s *ir.For) {
 	step, ok := ir.ConstStep(s)
 	if !ok || s.Rel == ir.Ne {
@@ -50,7 +50,7 @@ func (g *looping) lanesLoop(s *ir.For) {
 	cut := g.cutOf(s, ordered)
 	g.checkAhead(s, f, base, left, step, end, ordered, cut)
 	t := &tailing{end: end, again: g.NewLabel(), first: vcode.NoReg}
-	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
+	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // the result of float sums must not depend on the alignment of slices
 		t.first, t.peel = g.NewGeneral(), g.NewLabel()
 		if g.rowGoesPast(store, s) {
 			g.pastRow = store
@@ -61,7 +61,7 @@ func (g *looping) lanesLoop(s *ir.For) {
 		g.cutLoop(ordered, &laneCount{f, base, left, step}, cut, func(at *laneCount, behind mach.Label) { g.orderedLoop(s, at, ordered, behind) })
 	} else {
 		g.mainLoop(s, f, base, left, step, tail, t.again, sums)
-		if g.ISA.Short() && g.Unroll > 1 { // whole vectors of the rest: a mask goes lane by lane
+		if g.ISA.Short() && g.Unroll > 1 { // full vectors of the remainder, because masks work lane by lane
 			g.Place(tail)
 			unroll := g.Unroll
 			tail, g.Unroll = g.NewLabel(), 1
@@ -82,8 +82,8 @@ func (g *looping) lanesLoop(s *ir.For) {
 	g.closeReductions(sums)
 }
 
-// fillLanes puts numbers of 4 bytes that come from outside of a loop into all its lanes: where they
-// were computed fewer were on.
+// fillLanes broadcasts values of 4 bytes from outside the loop to all its lanes: fewer lanes were
+// active when they were computed.
 func (g *looping) fillLanes(s *ir.For) {
 	for _, v := range ir.Used(s.Body).List() {
 		h := g.Homes[v]
@@ -98,8 +98,8 @@ func (g *looping) fillLanes(s *ir.For) {
 	}
 }
 
-// checkAhead makes the checks of affine accesses for all iterations before the first. Where one
-// fails, a loop that checks what the lanes that are on touch runs instead, out of line.
+// checkAhead checks the affine accesses of all iterations before the first one. If a check fails,
+// an out-of-line loop runs instead that checks the accesses of the active lanes.
 func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, end mach.Label, ordered []*sum, cut cutting) {
 	slow := g.NewLabel()
 	hot := g.NewLabel()
@@ -147,7 +147,7 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg,
 		g.Place(strip)
 		g.openStrip(left, now, rounds*per)
 	}
-	biased := g.ISA.Short() && now != left // the difference to per is counted then: subtracting sets the flags
+	biased := g.ISA.Short() && now != left // now is kept smaller by per, so that the subtraction sets the flags
 	if biased {
 		g.AddConst(now, -per)
 	}
@@ -174,7 +174,7 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg,
 	g.Loops[len(g.Loops)-1] = f
 }
 
-// openStrip takes as many iterations from left as come before the next pause point.
+// openStrip takes from left the iterations up to the next pause point.
 func (g *looping) openStrip(left, now vcode.Reg, most int64) {
 	limit := g.ConstGeneral(most)
 	g.Move(now, left)
@@ -183,8 +183,8 @@ func (g *looping) openStrip(left, now vcode.Reg, most int64) {
 	g.Subtract(left, now)
 }
 
-// closeStrip gives back to left what the last round has not taken, and continues with the next
-// strip where there is one.
+// closeStrip returns to left the iterations that the last round has not run, and starts the next
+// strip if there is one.
 func (g *looping) closeStrip(left, now vcode.Reg, per int64, strip mach.Label) {
 	end := g.NewLabel()
 	g.Add(left, now)
@@ -195,9 +195,9 @@ func (g *looping) closeStrip(left, now vcode.Reg, per int64, strip mach.Label) {
 	g.Place(end)
 }
 
-// copies selects all copies of the body of the main loop. Where it only moves and combines
-// elements, they come one after the other: a row of loads and then one of stores takes a tenth
-// longer in the first cache.
+// copies selects all unrolled copies of the body of the main loop. If the body only moves and
+// combines elements, the copies come one after the other: all loads followed by all stores take a
+// tenth longer in the first-level cache.
 func (g *looping) copies(body []ir.Stmt) {
 	for _, s := range body {
 		if !g.moves(s) {
@@ -207,7 +207,7 @@ func (g *looping) copies(body []ir.Stmt) {
 		}
 	}
 	n, together := g.Unroll, 1
-	if g.ISA.Short() { // neighbours are loaded and stored in pairs
+	if g.ISA.Short() { // adjacent vectors are loaded and stored in pairs
 		together = min(2, n)
 	}
 	g.Unroll = together
@@ -227,7 +227,7 @@ func (g *looping) enterBody(s *ir.For, f *memory.LoopFrame) {
 	g.Loops[len(g.Loops)-1] = f
 }
 
-// tailLoop runs one vector at a time under a mask of the iterations that are left.
+// tailLoop runs one vector at a time under a mask of the remaining iterations.
 func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, t *tailing) {
 	end := t.end
 	unroll := g.Unroll

@@ -9,8 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// openLeague gives the reductions over the whole loop a start of their own: the identity, or for
-// pairs what the pair was before.
+// openLeague initialises the reductions over the whole loop: with the identity, or for pairs with
+// the previous value of the pair.
 func (g *reductions) openLeague(s *image.Stage, f stages.Frame) {
 	for _, r := range analysis.ReductionsOf(s.Loop) {
 		ref, ok := r.Place.(*ir.Ref)

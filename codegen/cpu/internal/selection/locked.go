@@ -8,10 +8,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// lockedAtomic selects an atomic of one lane that other workers may get in between of.
+// lockedAtomic selects the atomic of one lane on data that other workers also update.
 func (g *atomics) lockedAtomic(s *ir.Atomic) {
 	if _, local := s.Place.(*ir.Ref); local {
-		g.list(analysis.InSteps(s, -1000-len(g.Homes))) // no other worker has it
+		g.list(analysis.InSteps(s, -1000-len(g.Homes))) // the place is local to this worker
 		return
 	}
 	value, compare := g.ownValue(s.Value), g.ownValue(s.Compare)
@@ -33,8 +33,8 @@ func (g *atomics) lockedAtomic(s *ir.Atomic) {
 	}
 }
 
-// retry goes back to top where another worker has come before an exchange. As often as others come
-// before, it may stop.
+// retry jumps back to top if another worker has changed memory before the exchange. Each retry
+// passes a pause point.
 func (g *atomics) retry(top mach.Label) {
 	g.Jump(mach.CondNE, g.OutOfLine(func() {
 		g.PausePoint()
@@ -42,7 +42,7 @@ func (g *atomics) retry(top mach.Label) {
 	}))
 }
 
-// ownValue evaluates e once, into a variable of its own.
+// ownValue evaluates e once, into a new variable.
 func (g *atomics) ownValue(e ir.Expr) ir.Expr {
 	if e == nil {
 		return nil
@@ -56,7 +56,7 @@ func (g *atomics) ownValue(e ir.Expr) ir.Expr {
 	return &ir.Ref{Var: v, At: e.Pos()}
 }
 
-// variableOf makes a variable of the bits that set puts into a general register.
+// variableOf creates a variable with the bits that set writes to a general register.
 func (g *atomics) variableOf(t *ir.Type, at ir.Pos, set func(r vcode.Reg)) *ir.Ref {
 	g.Made++
 	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: -100000 - g.Made, At: at}
@@ -71,14 +71,14 @@ func (g *atomics) variableOf(t *ir.Type, at ir.Pos, set func(r vcode.Reg)) *ir.R
 	return &ir.Ref{Var: v, At: at}
 }
 
-// giveOld assigns what a capture keeps.
+// giveOld assigns the value that a capture keeps.
 func (g *atomics) giveOld(s *ir.Atomic, value ir.Expr) {
 	if s.Old != nil {
 		g.list([]ir.Stmt{&ir.Assign{Place: s.Old, Value: value, At: s.At}})
 	}
 }
 
-// addAndFetch is a sum or a difference of which a value is kept.
+// addAndFetch selects a sum or difference whose value is kept.
 func (g *atomics) addAndFetch(s *ir.Atomic, place vcode.Arg, value ir.Expr) {
 	t := s.Place.Type()
 	g.FetchAdd(s.Op, place, g.General(value), t)
@@ -93,7 +93,7 @@ func (g *atomics) addAndFetch(s *ir.Atomic, place vcode.Arg, value ir.Expr) {
 	g.giveOld(s, old)
 }
 
-// exchange writes a value and keeps the one before.
+// exchange stores a value and keeps the previous one.
 func (g *atomics) exchange(s *ir.Atomic, place vcode.Arg, value ir.Expr) {
 	t := s.Place.Type()
 	g.Exchange(place, g.BitsOf(value, t), t)
@@ -110,7 +110,7 @@ func (g *atomics) exchange(s *ir.Atomic, place vcode.Arg, value ir.Expr) {
 	g.giveOld(s, old)
 }
 
-// exchangeLoop computes the new value from the value in memory and repeats that until no other
+// exchangeLoop computes the new value from the value in memory, and repeats this until no other
 // worker has changed memory meanwhile. It compares bits, so that a NaN ends the loop too.
 func (g *atomics) exchangeLoop(s *ir.Atomic, place vcode.Arg, value, compare ir.Expr) {
 	t, top, done := s.Place.Type(), g.NewLabel(), g.NewLabel()

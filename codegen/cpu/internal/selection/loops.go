@@ -14,20 +14,20 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// looping are the loops.
+// looping selects loops.
 type looping struct {
 	atomics
 	nested   []*image.Stage // by number: the stages that sequential code may call
-	Round    int64          // iterations of the parallel loop that a round takes
-	Groups   bool           // the code leaves the values of groups of ordered sums
-	SawLanes int            // of the first loop over lanes
+	Round    int64          // the number of iterations of the parallel loop in a round
+	Groups   bool           // the code stores the values of the groups of ordered sums
+	SawLanes int            // the number of lanes of the first loop over lanes
 	SawLoop  ir.Pos
 }
 
 func (g *looping) lanesOf(s *ir.For) bool { return g.lanesFor[s] }
 
-// forStmt selects a counted loop: the lanes loop where Compile chose it, else a loop of scalars
-// around vectors, or one in which lanes drop out.
+// forStmt selects a counted loop: as the lanes loop if Compile has chosen it, as a scalar loop
+// around vectors, or as a loop that lanes leave at different times.
 func (g *looping) forStmt(s *ir.For) {
 	if after, ok := g.shareFrom(s); ok {
 		defer g.Place(after)
@@ -48,7 +48,7 @@ func (g *looping) forStmt(s *ir.For) {
 	g.uniformFor(s)
 }
 
-// uniformFor counts in a general register.
+// uniformFor selects a loop with a scalar counter.
 func (g *looping) uniformFor(s *ir.For) {
 	step, ok := ir.ConstStep(s)
 	if !ok {
@@ -83,15 +83,15 @@ func (g *looping) uniformFor(s *ir.For) {
 	restore()
 }
 
-// pauseBehind is the pause point behind a loop of single numbers inside another: the rounds of that
-// one need none of their own then.
+// pauseBehind selects a pause point after a scalar loop inside another one, whose rounds then need
+// no pause points.
 func (g *looping) pauseBehind() {
 	if n := len(g.Loops); n > 0 && g.Loops[n-1].Pieces {
 		g.PausePoint()
 	}
 }
 
-// rounds are those of a loop of single numbers from i up to hi, of which there is one at least.
+// rounds selects the rounds of a scalar loop from i up to hi, with at least one iteration.
 func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, step int64, k mach.Cond, top mach.Label) {
 	g.Place(top)
 	if f.Pieces = g.runsInPieces(s, step); f.Pieces {
@@ -107,8 +107,8 @@ func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, step i
 	g.JumpBack(k, top)
 }
 
-// runsInPieces tells the loops that have a pause point behind each loop inside, which no jump
-// passes by.
+// runsInPieces reports whether a loop has a pause point after each inner loop that no jump
+// bypasses.
 func (g *looping) runsInPieces(s *ir.For, step int64) bool {
 	if !g.Single || g.Shapes != nil || step != 1 || s.Rel != ir.Lt {
 		return false
@@ -116,13 +116,13 @@ func (g *looping) runsInPieces(s *ir.For, step int64) bool {
 	return analysis.ClosedInside(s.Body)
 }
 
-// pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
+// pieces runs the rounds up to hi, at least one; top is the start of a piece.
 func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, k mach.Cond, top mach.Label) {
 	until, round := g.NewGeneral(), g.NewLabel()
 	most := g.ConstGeneral(g.roundsBetween(s.Body, 1))
 	g.Move(until, hi)
 	g.Subtract(until, i)
-	g.Compare(until, most) // without a sign: hi lies above i
+	g.Compare(until, most) // unsigned, because hi is above i
 	g.MoveIf(mach.CondA, until, most)
 	g.Add(until, i)
 	g.Place(round)
@@ -140,8 +140,8 @@ func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, k mach
 	g.Place(end)
 }
 
-// maskedFor is a counted loop whose bounds differ between lanes, or which lanes leave at different
-// times: the counter is a vector.
+// maskedFor selects a counted loop whose bounds differ between lanes, or that lanes leave at
+// different times: the counter is a vector.
 func (g *looping) maskedFor(s *ir.For) {
 	if !s.Var.Type.IsInteger() {
 		g.Refuse(s.At, "a loop over %s is not supported yet", s.Var.Type)
@@ -152,7 +152,7 @@ func (g *looping) maskedFor(s *ir.For) {
 	next := &ir.Assign{Place: &ir.Ref{Var: s.Var, At: s.At}, Value: &ir.Binary{Op: ir.Add, X: &ir.Ref{Var: s.Var, At: s.At}, Y: s.Step, T: s.Var.Type, At: s.At}, At: s.At}
 	g.decl(&ir.Decl{Var: hi, Init: s.Hi, At: s.At})
 	g.decl(&ir.Decl{Var: s.Var, Init: s.Lo, At: s.At})
-	g.Homes[s.Var].Even = nil // of its first value alone
+	g.Homes[s.Var].Even = nil // true for its first value only
 	g.maskedLoop(&ir.While{Label: s.Label, Cond: cond, Body: s.Body, Post: []ir.Stmt{next}, At: s.At})
 }
 
@@ -194,7 +194,7 @@ func (g *looping) while(s *ir.While) {
 	g.pauseBehind()
 }
 
-// maskedLoop runs until no lane is left in it.
+// maskedLoop runs until all lanes have left it.
 func (g *looping) maskedLoop(s *ir.While) {
 	old, split := g.Exec, g.Split
 	f := &memory.LoopFrame{Label: s.Label, Varying: true, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Live: g.CopyMasks()}
@@ -226,7 +226,7 @@ func (g *looping) maskedLoop(s *ir.While) {
 	g.Exec, g.Split = old, split
 }
 
-// shareFrom emits the way out to Go where the loop is long enough.
+// shareFrom selects the exit to Go if the loop is long enough to be shared.
 func (g *looping) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 	i := slices.IndexFunc(g.nested, func(n *image.Stage) bool { return n != nil && n.Loop == s && !n.Refused() })
 	if i < 0 || g.inLoop || g.Shapes != nil {
@@ -252,7 +252,7 @@ func (g *looping) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 	return after, true
 }
 
-// storeFree stores what a nested stage uses, but for parameters that never change.
+// storeFree stores the variables that a nested stage uses, except parameters that never change.
 func (g *looping) storeFree(n *image.Stage) {
 	for _, v := range ir.Free(n.Body).List() {
 		if h := g.Homes[v]; h != nil && (v.Space != ir.Param || ir.Assigned(g.Kernel.Body).Has(v)) {
@@ -261,7 +261,7 @@ func (g *looping) storeFree(n *image.Stage) {
 	}
 }
 
-// loadChanged loads what it has reduced.
+// loadChanged loads the variables that the nested stage has reduced.
 func (g *looping) loadChanged(n *image.Stage) {
 	for _, v := range ir.Assigned(n.Body).List() {
 		h := g.Homes[v]
@@ -277,9 +277,9 @@ func (g *looping) loadChanged(n *image.Stage) {
 	}
 }
 
-// checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where
-// their indices grow with the counter: the first and the last of each. Where one is out of range,
-// rounds with checks run instead, out of line.
+// checkRounds checks the accesses of an innermost scalar loop before its rounds, if their indices
+// increase with the counter: the first and the last of each. If one is out of range, rounds with
+// checks run instead, out of line.
 func (g *looping) checkRounds(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, step int64, k mach.Cond) {
 	if !g.Single || g.Shapes != nil || step != 1 || s.Rel != ir.Lt || !analysis.Innermost(s.Body) {
 		return
@@ -315,11 +315,11 @@ func (g *looping) checkRounds(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, s
 	g.Safe = safe
 }
 
-// roundsBetween is how many rounds of a loop over body, of so many vectors each, may come between
-// two pause points.
+// roundsBetween returns the number of rounds of a loop over body, each for the given number of
+// vectors, that may run between two pause points.
 func (g *looping) roundsBetween(body []ir.Stmt, vectors int) int64 {
 	if !g.Single && !analysis.Innermost(body) {
-		return 1 // the loops inside have pause points
+		return 1 // the inner loops have pause points
 	}
 	if g.StopAlways {
 		return 2
@@ -327,7 +327,7 @@ func (g *looping) roundsBetween(body []ir.Stmt, vectors int) int64 {
 	return max(1, protocol.MostBetween/(max(1, g.weightOfBody(body))*int64(vectors)))
 }
 
-// weightOfBody is about how many instructions the code of body has for one vector.
+// weightOfBody returns the approximate number of instructions of body for one vector.
 func (g *looping) weightOfBody(body []ir.Stmt) int64 {
 	weight := int64(0)
 	ir.Inspect(body, func(s ir.Stmt) {
@@ -339,11 +339,11 @@ func (g *looping) weightOfBody(body []ir.Stmt) int64 {
 	return weight
 }
 
-// lockedWeight is about how many instructions an atomic of one lane takes as long as where other
-// workers want the same line: some 20 cycles where none does, hundreds where several do.
+// lockedWeight is the approximate cost of an atomic of one lane in instructions if other workers
+// update the same cache line: about 20 cycles without contention, hundreds with it.
 const lockedWeight = 64
 
-// atomicWeight is weightOf for an atomic, which lanes make one after the other.
+// atomicWeight is weightOf for an atomic, which runs lane by lane.
 func (g *looping) atomicWeight() int64 {
 	if g.locked {
 		return lockedWeight * int64(g.Lanes)
@@ -351,7 +351,7 @@ func (g *looping) atomicWeight() int64 {
 	return 4 * int64(g.Lanes)
 }
 
-// weightOf is about how many instructions the code for e has, besides those of its operands.
+// weightOf returns the approximate number of instructions of e, without those of its operands.
 func (g *looping) weightOf(e ir.Expr) int64 {
 	if e, ok := e.(*ir.Index); ok {
 		if g.Shapes == nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir/order"
 )
 
-// Sums and products of floats round, so that the order shows in which a loop combines them. It is
-// that of order.Lanes lanes on every machine: a loop has accumulators for all of them, in as many
-// vectors as that takes, and its rounds use them in turn.
+// Sums and products of floats round, so that their result depends on the order of combination. The
+// order is that of order.Lanes lanes on every machine: a loop has accumulators for all of them, in
+// as many vectors as necessary, and its rounds use them in turn.
 
-// orderedOf returns the sums whose order shows.
+// orderedOf returns the sums whose result depends on the order.
 func orderedOf(sums []*sum) []*sum {
 	var out []*sum
 	for _, x := range sums {
@@ -27,23 +27,23 @@ func orderedOf(sums []*sum) []*sum {
 	return out
 }
 
-// A laneCount is how far a loop over lanes is.
+// A laneCount is the progress of a loop over lanes.
 type laneCount struct {
 	frame      *memory.LoopFrame
-	base, left vcode.Reg // the counter of lane 0, and the iterations that are left
+	base, left vcode.Reg // the counter of lane 0, and the remaining iterations
 	step       int64
 }
 
-// mostCopies bounds, in instructions (weightOfBody, for one vector of the body, times the vectors
-// of all lanes), the copies of the body that a round over all accumulators has one after the other.
-// It is a third of the 1536 decoded instructions that processors keep since Haswell, later ones
-// 2304 and more: the rest is for what a body takes beside that estimate, and for the loop around. A
+// mostCopies limits the unrolled copies of the body in a round over all accumulators, in
+// instructions (weightOfBody for one vector of the body, times the vectors of all lanes). It is a
+// third of the 1536 decoded instructions that processors since Haswell cache (later ones 2304 and
+// more); the rest is for instructions that the estimate misses and for the surrounding loop. A
 // longer round would wait for the decoder.
 const mostCopies = 512
 
-// A cutting is what cuts a loop with ordered sums into blocks and groups: a loop in an iteration
-// into blocks of at least so many iterations, all of one group; else in registers, NoReg where a
-// call has one block, and so many blocks a group.
+// A cutting describes how a loop with ordered sums is divided into blocks and groups. A loop inside
+// an iteration has blocks of at least a given number of iterations, all in one group. For other
+// loops the numbers are in registers; NoReg means one block for each call.
 type cutting struct {
 	least, blocks int64
 	block, groups vcode.Reg
@@ -75,7 +75,7 @@ func (g *looping) cutOf(s *ir.For, ordered []*sum) cutting {
 	return c
 }
 
-// scalarsIn reports whether no ordered reduction of s is of an array.
+// scalarsIn reports whether no ordered reduction of s is over an array.
 func scalarsIn(g *looping, s *ir.For) bool {
 	for _, r := range analysis.ReductionsOf(s) {
 		if v := ir.RootVar(r.Place); g.Arrays[v] > 0 && order.Rounds(r.Op, v.Type.Elem) {
@@ -85,8 +85,8 @@ func scalarsIn(g *looping, s *ir.For) bool {
 	return true
 }
 
-// cutLoop runs the iterations that are left block by block, group by group. run selects the code
-// for those of one block, and jumps to the label behind it.
+// cutLoop runs the remaining iterations block by block and group by group. run selects the code for
+// one block, and jumps to the label after it.
 func (g *looping) cutLoop(ordered []*sum, all *laneCount, c cutting, run func(at *laneCount, behind mach.Label)) {
 	behind := g.NewLabel()
 	if c.least > 0 {
@@ -130,11 +130,11 @@ func (g *looping) cutLoop(ordered []*sum, all *laneCount, c cutting, run func(at
 	g.JumpBack(mach.CondG, top)
 }
 
-// oneGroup is cutLoop for a loop in an iteration. One with a single block, as most are, pays two
-// tests for that; what more blocks take is out of line.
+// oneGroup is cutLoop for a loop inside an iteration. A loop with a single block, the usual case,
+// costs two tests; code for more blocks is out of line.
 func oneGroup(g *looping, ordered []*sum, at *laneCount, least int64, run func(at *laneCount, behind mach.Label)) {
 	behind, top, long, next, meet, met := g.NewLabel(), g.NewLabel(), g.NewLabel(), g.NewLabel(), g.NewLabel(), g.NewLabel()
-	block, rest, seen := g.NewGeneral(), g.NewGeneral(), g.NewGeneral() // seen: a block was before
+	block, rest, seen := g.NewGeneral(), g.NewGeneral(), g.NewGeneral() // seen: this is not the first block
 	for _, r := range []vcode.Reg{block, rest, seen} {
 		g.SetGeneral(r, 0)
 	}
@@ -148,14 +148,14 @@ func oneGroup(g *looping, ordered []*sum, at *laneCount, least int64, run func(a
 	g.Test(seen)
 	g.Jump(mach.CondNE, meet)
 	g.Place(met)
-	take := func() { // at.left iterations of the rest
+	take := func() { // takes at.left iterations from rest
 		g.Move(at.left, rest)
 		g.Compare(at.left, block)
 		g.MoveIf(mach.CondG, at.left, block)
 		g.Subtract(rest, at.left)
 		g.Jump(mach.Always, top)
 	}
-	g.Later(long, func() { // the length of a block in one group (order.Cut)
+	g.Later(long, func() { // computes the length of a block in one group (order.Cut)
 		g.Move(rest, at.left)
 		g.Move(block, at.left)
 		g.AddConst(block, -1)
@@ -201,7 +201,7 @@ func (g *reductions) endBlock(ordered []*sum) {
 	}
 }
 
-// endGroup stores the values of a group, clears the lanes and moves to the place of the next.
+// endGroup stores the values of a group, clears the lanes and advances to the next place.
 func (g *reductions) endGroup(ordered []*sum, groups vcode.Reg) {
 	for i, x := range ordered {
 		g.StoreOne(vcode.At(groups, int32(8*i)), g.foldHalves(x, x.total), x.t)
@@ -212,9 +212,9 @@ func (g *reductions) endGroup(ordered []*sum, groups vcode.Reg) {
 	g.AddConst(groups, int64(8*len(ordered)))
 }
 
-// orderedLoop is a block of a loop with ordered sums. A round of the main loop has a copy of the
-// body for each accumulator. Where they would be too many, and for the rest of the iterations,
-// there is one copy, and the accumulators are turned behind it.
+// orderedLoop selects one block of a loop with ordered sums. A round of the main loop has a copy of
+// the body for each accumulator. If these copies are too many, and for the remainder, there is one
+// copy, and the accumulators are rotated after it.
 func (g *looping) orderedLoop(s *ir.For, at *laneCount, ordered []*sum, end mach.Label) {
 	unroll := g.Unroll
 	vectors := order.Lanes / g.Lanes
@@ -230,7 +230,7 @@ func (g *looping) orderedLoop(s *ir.For, at *laneCount, ordered []*sum, end mach
 		}
 	}
 	turns := g.zeroTurns()
-	if !whole || g.ISA.Short() { // there, a mask goes lane by lane
+	if !whole || g.ISA.Short() { // masks work lane by lane there
 		g.Unroll = together
 		if whole {
 			g.Unroll = 1
@@ -241,14 +241,14 @@ func (g *looping) orderedLoop(s *ir.For, at *laneCount, ordered []*sum, end mach
 	g.orderedTail(s, at, ordered, turns, end)
 }
 
-// zeroTurns begins the count of the vectors that the accumulators have been turned by.
+// zeroTurns initialises the count of rotations.
 func (g *looping) zeroTurns() vcode.Reg {
 	turns := g.NewGeneral()
 	g.SetGeneral(turns, 0)
 	return turns
 }
 
-// use lets the body add to accumulators from the one of number first on.
+// use makes the body add to the accumulators from number first on.
 func (g *looping) use(ordered []*sum, first int) {
 	for _, x := range ordered {
 		x.inner.Vectors = x.all[first : first+g.Unroll]
@@ -269,7 +269,7 @@ func (g *looping) fullLoop(s *ir.For, at *laneCount, ordered []*sum, vectors int
 	})
 }
 
-// lastRound is a round of the iterations that are left, fewer than there are lanes.
+// lastRound runs the remaining iterations, fewer than there are lanes.
 func (g *looping) lastRound(s *ir.For, at *laneCount, ordered []*sum, vectors int, end mach.Label) {
 	g.Unroll = 1
 	g.Test(at.left)
@@ -293,7 +293,7 @@ func (g *looping) lastRound(s *ir.For, at *laneCount, ordered []*sum, vectors in
 	g.Loops[len(g.Loops)-1] = at.frame
 }
 
-// maskedCopy is the body for one vector under a mask of the iterations that are left.
+// maskedCopy selects the body for one vector under a mask of the remaining iterations.
 func (g *looping) maskedCopy(s *ir.For, at *laneCount) {
 	count := g.NewGeneral()
 	limit := g.ConstGeneral(int64(g.Lanes))
@@ -306,7 +306,7 @@ func (g *looping) maskedCopy(s *ir.For, at *laneCount) {
 	g.Exec, g.Prefix, g.Split = nil, vcode.NoReg, false
 }
 
-// turningLoop runs rounds over the first accumulators, which it turns behind each.
+// turningLoop runs rounds over the first accumulators, and rotates them after each round.
 func (g *looping) turningLoop(s *ir.For, at *laneCount, ordered []*sum, turns vcode.Reg) {
 	g.use(ordered, 0)
 	g.roundsOf(s, at, int64(g.Lanes*g.Unroll), g.Unroll, func(frame *memory.LoopFrame) {
@@ -319,8 +319,8 @@ func (g *looping) turningLoop(s *ir.For, at *laneCount, ordered []*sum, turns vc
 	})
 }
 
-// roundsOf runs rounds of per iterations while so many are left, in strips between which it can
-// pause. A round takes so many vectors.
+// roundsOf runs rounds of per iterations while enough are left, in strips between which it can
+// pause. vectors is the number of vectors in a round.
 func (g *looping) roundsOf(s *ir.For, at *laneCount, per int64, vectors int, round func(*memory.LoopFrame)) {
 	end, top, strip := g.NewLabel(), g.NewLabel(), g.NewLabel()
 	g.CompareConst(at.left, per)
@@ -349,8 +349,8 @@ func (g *looping) roundsOf(s *ir.For, at *laneCount, per int64, vectors int, rou
 	g.Loops[len(g.Loops)-1] = at.frame
 }
 
-// orderedTail runs one vector at a time under a mask of the iterations that are left, and jumps to
-// end. The accumulators are turned to where they began then.
+// orderedTail runs one vector at a time under a mask of the remaining iterations, rotates the
+// accumulators back to their initial position and jumps to end.
 func (g *looping) orderedTail(s *ir.For, at *laneCount, ordered []*sum, turns vcode.Reg, end mach.Label) {
 	unroll := g.Unroll
 	g.Unroll = 1
@@ -382,7 +382,7 @@ func (g *looping) orderedTail(s *ir.For, at *laneCount, ordered []*sum, turns vc
 	g.Unroll = unroll
 }
 
-// turn puts the accumulators that were in use behind all others, and counts that.
+// turn rotates the used accumulators behind the others, and counts it.
 func (g *looping) turn(ordered []*sum, turns vcode.Reg) {
 	for _, x := range ordered {
 		used := g.NewVectors(g.Unroll)
@@ -399,7 +399,7 @@ func (g *looping) turn(ordered []*sum, turns vcode.Reg) {
 	g.AddConst(turns, int64(g.Unroll))
 }
 
-// foldHalves adds the halves of all lanes up until one is left.
+// foldHalves adds the halves of all lanes until one lane is left.
 func (g *reductions) foldHalves(x *sum, lanes []vcode.Reg) vcode.Reg {
 	for n := len(lanes) / 2; n > 0; n /= 2 {
 		for i := range n {

@@ -9,8 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A pairIndex is the second of the two variables of minloc and maxloc: what belongs to the least or
-// largest value.
+// A pairIndex is the second variable of minloc and maxloc: the index of the minimum or maximum.
 type pairIndex struct {
 	v     *ir.Var
 	outer *memory.Home
@@ -18,8 +17,8 @@ type pairIndex struct {
 	t     *ir.Type
 }
 
-// openPair lets every lane begin with the pair from before the loop: what is not better leaves it
-// as it is.
+// openPair initialises every lane with the pair from before the loop; it is replaced only by a
+// better one.
 func (g *reductions) openPair(x *sum, r ir.Reduction) {
 	ref, ok := r.Index.(*ir.Ref)
 	if !ok {
@@ -30,7 +29,7 @@ func (g *reductions) openPair(x *sum, r ir.Reduction) {
 	g.Homes[i.v] = i.inner
 }
 
-// spreadHome makes vectors, or masks, of a value that is one for all.
+// spreadHome broadcasts a uniform value into vectors or masks.
 func (g *reductions) spreadHome(from *memory.Home, t *ir.Type) *memory.Home {
 	h := &memory.Home{General: vcode.NoReg, Length: vcode.NoReg}
 	if t.Kind == ir.Bool {
@@ -59,7 +58,7 @@ func (g *reductions) spreadHome(from *memory.Home, t *ir.Type) *memory.Home {
 	return h
 }
 
-// foldPair puts the pairs of copy u into the first where they are better.
+// foldPair replaces the first pairs by those of copy u if these are better.
 func (g *reductions) foldPair(x *sum, u int) {
 	b := &pair{value: x.inner.Vectors[u]}
 	if x.index.t.Kind == ir.Bool {
@@ -70,7 +69,7 @@ func (g *reductions) foldPair(x *sum, u int) {
 	g.takeBetter(x, b)
 }
 
-// A pair is one vector of values and what belongs to them.
+// A pair is one vector of values and their indices.
 type pair struct{ value, index, mask vcode.Reg }
 
 func (g *reductions) takeBetter(x *sum, b *pair) {
@@ -80,7 +79,7 @@ func (g *reductions) takeBetter(x *sum, b *pair) {
 		op = ir.Gt
 	}
 	m := g.CompareCopy(&ir.Binary{Op: op}, x.t, b.value, a)
-	if i.t.IsInteger() { // of equals the smallest index
+	if i.t.IsInteger() { // of equal values, the smallest index
 		same := g.CompareCopy(&ir.Binary{Op: ir.Eq}, x.t, b.value, a)
 		less := g.CompareCopy(&ir.Binary{Op: ir.Lt}, i.t, b.index, i.inner.Vectors[0])
 		m = g.MaskOr(m, g.MaskAnd(same, less))
@@ -94,7 +93,7 @@ func (g *reductions) takeBetter(x *sum, b *pair) {
 	g.Blend(i.inner.Vectors[0], b.index, m, i.t)
 }
 
-// closePair finds the best of all lanes, turning the vectors by halves through the block.
+// closePair finds the best pair of all lanes, rotating the vectors by halves through the block.
 func (g *reductions) closePair(x *sum) {
 	i := x.index
 	g.Homes[i.v] = i.outer
@@ -117,7 +116,7 @@ func (g *reductions) closePair(x *sum) {
 	g.setFirst(i.outer, i.inner.Vectors[0], i.t)
 }
 
-// turned is v with its lanes moved down by some, those that fall out coming in at the top.
+// turned returns v with its lanes rotated down by some positions.
 func (g *reductions) turned(v vcode.Reg, by int, t *ir.Type) vcode.Reg {
 	size := vector.Container(t)
 	w, d := vector.WidthOf(g.Lanes*size), g.NewVector()
@@ -127,7 +126,7 @@ func (g *reductions) turned(v vcode.Reg, by int, t *ir.Type) vcode.Reg {
 	return d
 }
 
-// setFirst puts the first lane of a where a variable lives.
+// setFirst moves the first lane of a to the location of a variable.
 func (g *reductions) setFirst(h *memory.Home, a vcode.Reg, t *ir.Type) {
 	if h.Vectors == nil {
 		g.Move(h.General, g.FirstLane(a, t))

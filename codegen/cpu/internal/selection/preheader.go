@@ -12,27 +12,27 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// preheader is what is computed and checked before a loop.
+// preheader selects the computations and checks before a loop.
 type preheader struct {
 	reductions
 	lanesFor map[*ir.For]bool      // the loops whose iterations become lanes
-	proved   map[*ir.For]vcode.Reg // lanes loops whose accesses were checked for all rows at once: 1
-	pastRow  *ir.Index             // the store that leaves the caches alone in the loop over lanes that is selected
+	proved   map[*ir.For]vcode.Reg // 1 for lanes loops whose accesses have been checked for all rows
+	pastRow  *ir.Index             // the non-temporal store of the current loop over lanes
 }
 
-// A tailing is how the loop of single vectors under masks is joined to the main loop: behind it,
-// and, where there is a peel, before it too.
+// A tailing describes the loop of single vectors under masks: it follows the main loop, and
+// precedes it too if there is a peel.
 type tailing struct {
 	end   mach.Label
-	again mach.Label // of the main loop, where there is one
-	peel  mach.Label // enters the loop with the number of iterations in first
+	again mach.Label // the main loop, if there is one
+	peel  mach.Label // the entry with the number of iterations in first
 	first vcode.Reg  // NoReg: there is no such entry
 }
 
-// wholeStore finds a store of whole vectors, an element an iteration, that the loop makes in every
-// round: lines that it splits cost most.
+// wholeStore returns a store of whole vectors, one element for each iteration, that the loop
+// executes in every round. Stores that cross cache lines cost most.
 func (g *preheader) wholeStore(s *ir.For, f *memory.LoopFrame, step int64) (*ir.Index, bool) {
-	if step != 1 || g.Lanes*g.Unroll < 2 || g.ISA.Short() { // of 16 bytes, a line is split seldom
+	if step != 1 || g.Lanes*g.Unroll < 2 || g.ISA.Short() { // stores of 16 bytes rarely cross a cache line
 		return nil, false
 	}
 	for _, st := range s.Body {
@@ -53,12 +53,12 @@ func (g *preheader) wholeStore(s *ir.For, f *memory.LoopFrame, step int64) (*ir.
 	return nil, false
 }
 
-// peel enters the loop of single vectors for as many iterations as there are before the store is at
-// a multiple of its size, where many follow.
+// peel enters the loop of single vectors for the iterations before the store is aligned to its
+// size, if many iterations follow.
 func (g *preheader) peel(store *ir.Index, left vcode.Reg, t *tailing) {
 	per := int64(g.Lanes * g.Unroll)
 	least := 2 * per
-	if g.pastRow != nil { // always, before the first whole round: its stores must be aligned
+	if g.pastRow != nil { // always, before the first full round: non-temporal stores must be aligned
 		least = per
 	}
 	g.CompareConst(left, least)
@@ -71,9 +71,9 @@ func (g *preheader) peel(store *ir.Index, left vcode.Reg, t *tailing) {
 	g.Jump(mach.Always, t.peel)
 }
 
-// hoist computes, before a loop, the address of every row that its accesses walk: slice address
-// plus the terms of the index that the loop does not change. It returns a function that forgets
-// them after the loop.
+// hoist computes, before a loop, the address of each row that its accesses traverse: the slice
+// address plus the loop-invariant terms of the index. It returns a function that discards them
+// after the loop.
 func (g *preheader) hoist(f *memory.LoopFrame, body []ir.Stmt) func() {
 	old := g.Pointer
 	g.Pointer = make(map[string]vcode.Reg, len(old))
@@ -118,8 +118,8 @@ func (g *preheader) hoistRow(root *memory.Home, size int64, terms []analysis.Ter
 }
 
 // precheck tests, before the main loop, the first and the last index of every affine access whose
-// other terms the loop does not change; where one is out of range it jumps to the loop that checks
-// lane by lane.
+// other terms are loop-invariant. If one is out of range, it jumps to the loop that checks lane by
+// lane.
 func (g *preheader) precheck(s *ir.For, f *memory.LoopFrame, left vcode.Reg, step int64, tail mach.Label) {
 	g.Safe = map[*ir.Index]bool{}
 	seen := map[string]bool{}
@@ -151,7 +151,7 @@ func (g *preheader) precheck(s *ir.For, f *memory.LoopFrame, left vcode.Reg, ste
 	})
 }
 
-// precheckOnce tests an index against a length, unless that was done before.
+// precheckOnce tests an index against a length, unless an earlier test covers it.
 func (g *preheader) precheckOnce(seen map[string]bool, of string, length vcode.Reg, l analysis.Linear, sh analysis.Shape, left vcode.Reg, tail mach.Label) {
 	_, all := l.Part(func(ir.Expr) bool { return true })
 	key := fmt.Sprint(of, all, l.C)
@@ -173,7 +173,7 @@ func (g *preheader) precheckOne(length vcode.Reg, l analysis.Linear, left vcode.
 	g.Jump(mach.CondAE, tail)
 }
 
-// growing finds the checked accesses whose index is the counter and what the loop does not change.
+// growing returns the checked accesses whose index is the counter plus a loop-invariant value.
 func (g *preheader) growing(s *ir.For, f *memory.LoopFrame) (out []*ir.Index) {
 	ir.Inspect(s.Body, nil, func(e ir.Expr) {
 		ix, ok := e.(*ir.Index)

@@ -8,9 +8,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// proveNest checks, before a parallel loop that has lanes loops directly inside, all their affine
-// accesses for all iterations at once: an index that is affine in both counters is extreme at the
-// corners. Where the corners are in range, the checks before every single row are stepped over.
+// proveNest checks, before a parallel loop that directly contains lanes loops, all their affine
+// accesses for all iterations. An index that is affine in both counters is extreme at the corners.
+// If the corners are in range, the checks before each row are skipped.
 func (g *preheader) proveNest(outer *ir.For) {
 	step, _ := ir.ConstStep(outer)
 	for _, s := range outer.Body {
@@ -40,7 +40,7 @@ func (g *preheader) proveNest(outer *ir.For) {
 	}
 }
 
-// proveRow makes the checks of one row of the inner loop.
+// proveRow checks one row of the inner loop.
 func (g *preheader) proveRow(inner *ir.For, fail mach.Label) {
 	step, _ := ir.ConstStep(inner)
 	g.Shapes = analysis.ShapesOf(inner, step)
@@ -57,8 +57,8 @@ func (g *preheader) proveRow(inner *ir.For, fail mach.Label) {
 	delete(g.Homes, inner.Var)
 }
 
-// provable reports whether the bounds of the inner loop are fixed in the outer one, and every
-// affine access is affine in both counters with nothing else that changes.
+// provable reports whether the bounds of the inner loop are invariant in the outer one, and every
+// affine access is affine in both counters with otherwise invariant terms.
 func (g *preheader) provable(outer, inner *ir.For) bool {
 	changes := analysis.ChangedIn(outer)
 	fixed := func(e ir.Expr) bool {
@@ -90,7 +90,7 @@ func (g *preheader) provable(outer, inner *ir.For) bool {
 	return good
 }
 
-// factors are what the outer counter is multiplied with in the indices of the inner loop.
+// factors returns the coefficients of the outer counter in the indices of the inner loop.
 func (g *preheader) factors(outer, inner *ir.For) []ir.Expr {
 	var out []ir.Expr
 	seen := map[string]bool{}

@@ -12,10 +12,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir/order"
 )
 
-// reductions are those of loops over lanes, and of the parallel loop of a stage.
+// reductions selects the reductions of loops over lanes, and of the parallel loop of a stage.
 type reductions struct{ values.Scalars }
 
-// finishBool combines all lanes with the value from before.
+// finishBool combines all lanes with the previous value.
 func (g *reductions) finishBool(x *sum) {
 	bits, end := x.inner.Masks[0], g.NewLabel()
 	if x.op == ir.LAnd {
@@ -27,7 +27,7 @@ func (g *reductions) finishBool(x *sum) {
 	g.Place(end)
 }
 
-// repeated is the identity as 32 or 64 bits full of elements.
+// repeated returns the identity as 32 or 64 bits filled with elements.
 func (g *reductions) repeated(r ir.Reduction, t *ir.Type) uint64 {
 	v := g.identity(r)
 	switch t.Size {
@@ -39,7 +39,7 @@ func (g *reductions) repeated(r ir.Reduction, t *ir.Type) uint64 {
 	return v
 }
 
-// openArray gives every lane an array of its own.
+// openArray allocates a private array for every lane.
 func (g *reductions) openArray(x *sum, r ir.Reduction) {
 	x.t = x.t.Elem
 	if x.t.Kind == ir.Bool {
@@ -49,7 +49,7 @@ func (g *reductions) openArray(x *sum, r ir.Reduction) {
 	g.FillArray(x.inner, x.t, x.n, g.ConstVector(g.repeated(r, x.t), max(4, int(x.t.Size))))
 }
 
-// closeArray adds the arrays of all lanes to that from before, element by element.
+// closeArray adds the arrays of all lanes to the previous one, element by element.
 func (g *reductions) closeArray(x *sum) {
 	size := int64(x.t.Size)
 	from, to, left := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
@@ -77,25 +77,26 @@ func (g *reductions) closeArray(x *sum) {
 	g.JumpBack(mach.CondNE, top)
 }
 
-// A sum is one reduction over the lanes loop: private accumulators while it runs, one value after.
+// A sum is one reduction over the lanes loop: private accumulators while it runs, one value
+// afterwards.
 type sum struct {
 	op    ir.Op
 	v     *ir.Var
-	outer *memory.Home // the variable outside the loop
+	outer *memory.Home // the location of the variable outside the loop
 	inner *memory.Home // the accumulators
 	t     *ir.Type
 	index *pairIndex // of minloc and maxloc
-	n     int64      // elements of an array; 0: it is none
-	// Of an ordered one: accumulators of order.Lanes lanes, of which inner has those in use, what
-	// the blocks of the group have left in them, and how many iterations a block has at least.
+	n     int64      // the number of elements of an array; 0 for a scalar
+	// For an ordered sum: accumulators of order.Lanes lanes, of which inner has those in use; the
+	// sums of the earlier blocks of the group; and the minimum number of iterations of a block.
 	all, total []vcode.Reg
 	identity   vcode.Reg
 	block      int64
 	stored     bool // the values of groups are in memory
 }
 
-// openReductions gives every reduction variable accumulators, one vector a copy, set to the
-// identity.
+// openReductions allocates the accumulators of every reduction variable, one vector for each
+// unrolled copy, and initialises them with the identity.
 func (g *reductions) openReductions(s *ir.For) []*sum {
 	var out []*sum
 	for _, r := range analysis.ReductionsOf(s) {
@@ -138,7 +139,7 @@ func (g *reductions) openReductions(s *ir.For) []*sum {
 	return out
 }
 
-// identity is the value that changes nothing under the operator.
+// identity returns the neutral element of the operator.
 func (g *reductions) identity(r ir.Reduction) uint64 {
 	bits, ok := analysis.Identity(r)
 	if !ok {
@@ -147,14 +148,14 @@ func (g *reductions) identity(r ir.Reduction) uint64 {
 	return bits
 }
 
-// combine is d = x op y on vectors of width w.
+// combine selects d = x op y on vectors of width w.
 func (g *reductions) combine(x *sum, d, a, b vcode.Reg, w vcode.Width) {
 	if !g.Combine(x.op, x.t, d, a, b, w) {
 		g.Refuse(x.v.At, "reduction(%s) of %s has no form for lanes", x.op, x.v.Name)
 	}
 }
 
-// foldSums adds the accumulators of all copies into the first, as a tree, but for those of ordered
+// foldSums adds the accumulators of all copies to the first one, as a tree, except those of ordered
 // sums.
 func (g *reductions) foldSums(sums []*sum) {
 	for _, x := range sums {
@@ -181,7 +182,7 @@ func (g *reductions) foldSums(sums []*sum) {
 	}
 }
 
-// closeReductions adds up the lanes and the value from before the loop.
+// closeReductions combines the lanes and the value from before the loop.
 func (g *reductions) closeReductions(sums []*sum) {
 	for _, x := range sums {
 		g.Homes[x.v] = x.outer
@@ -212,7 +213,7 @@ func (g *reductions) foldLanes(x *sum, a vcode.Reg) vcode.Reg {
 	return a
 }
 
-// finish combines lane 0 with the value from before and puts it where the variable lives.
+// finish combines lane 0 with the previous value and stores the result in the variable's location.
 func (g *reductions) finish(x *sum, a vcode.Reg) {
 	w := g.Width(x.t)
 	if x.outer.Vectors != nil {

@@ -13,21 +13,21 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// bodies select statements, which hold one another.
+// bodies selects statements that contain each other.
 type bodies interface {
 	list(body []ir.Stmt)
 	vectorStmt(s ir.Stmt)
 }
 
-// laneByLane runs statements without a vector form in one lane after the other.
+// laneByLane selects statements without a vector form in one lane after the other.
 type laneByLane struct {
 	stores
 	bodies
 }
 
-// A context is all that selection depends on at one place in the kernel. Code that is selected
-// elsewhere, later, is selected in the context of the place that it belongs to: nothing else of the
-// generator may differ between the two but what only grows, as constants and sites do.
+// A context is the state of selection at one place in the kernel. Code that is selected later, out
+// of line, is selected in the context of the place that it belongs to. Other state of the generator
+// may only grow between the two, such as constants and sites.
 type context struct {
 	at            ir.Pos
 	shapes        *analysis.Shapes
@@ -58,22 +58,21 @@ func (g *laneByLane) enterContext(c context) {
 	g.SerialBase = c.serialBase
 }
 
-// What has no form for vectors runs lane by lane in the vector loop: every lane that is on takes
-// its values out of memory, runs the statement as code outside the loop would, and puts back what
-// it has changed.
+// Statements without a vector form run lane by lane in the vector loop: each active lane loads its
+// values from memory, runs the statement as scalar code, and stores the values that it has changed.
 
 // A laneValue is a variable that a statement uses in one lane.
 type laneValue struct {
 	v        *ir.Var
-	home     *memory.Home // of all lanes
-	own      *memory.Home // of the lane that runs
-	at       int64        // of the values of all lanes, in the scratch memory; -1: there are none
+	home     *memory.Home // the location for all lanes
+	own      *memory.Home // the location for the current lane
+	at       int64        // the offset of the values of all lanes in the scratch memory; -1: there are none
 	stride   int64        // of an affine value
-	kept     vcode.Reg    // what all lanes begin with, where they agree and the statement changes it
+	kept     vcode.Reg    // for a uniform value that the statement changes, the initial value of all lanes
 	assigned bool
 }
 
-// tryVectors selects a statement for vectors, and where it has no such form, lane by lane.
+// tryVectors selects a statement for vectors, or lane by lane if it has no such form.
 func (g *laneByLane) tryVectors(s ir.Stmt) {
 	if why := g.attempt(s); why != nil {
 		g.Note("the statement at %s runs lane by lane: %s", s.Pos(), why.Why)
@@ -81,7 +80,7 @@ func (g *laneByLane) tryVectors(s ir.Stmt) {
 	}
 }
 
-// attempt selects s and takes all back where that is refused.
+// attempt selects s, and discards the code if s is refused.
 func (g *laneByLane) attempt(s ir.Stmt) (why *prepare.Refusal) {
 	then := g.context()
 	start, past, loops := g.Mark(), len(g.PastStores), len(g.Loops)
@@ -118,7 +117,7 @@ func (g *laneByLane) serial(list ...ir.Stmt) {
 	old := g.context()
 	g.Homes = maps.Clone(g.Homes)
 	g.Shapes, g.Exec, g.Prefix, g.Split, g.Shared, g.Unroll, g.SerialBase = nil, nil, vcode.NoReg, false, nil, 1, len(g.Loops)+1
-	g.Pointer = map[string]vcode.Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
+	g.Pointer = map[string]vcode.Reg{} // rows of loops inside the lanes loop start at the first lane
 	top, next, end := g.NewLabel(), g.NewLabel(), g.NewLabel()
 	g.Place(top)
 	g.Test(bits)
@@ -151,7 +150,7 @@ func (g *laneByLane) serial(list ...ir.Stmt) {
 	}
 }
 
-// laneValues finds the variables that differ between lanes, or that the statements change.
+// laneValues returns the variables that differ between lanes or that the statements change.
 func (g *laneByLane) laneValues(list []ir.Stmt) []*laneValue {
 	assigned, inside := ir.Assigned(list), ir.Declared(list)
 	vars := ir.Used(list)
@@ -159,7 +158,7 @@ func (g *laneByLane) laneValues(list []ir.Stmt) []*laneValue {
 		vars.Add(v)
 	}
 	for _, s := range list {
-		if d, ok := s.(*ir.Decl); ok { // what follows uses it
+		if d, ok := s.(*ir.Decl); ok { // the following statements use it
 			vars.Add(d.Var)
 			assigned.Add(d.Var)
 			g.Declare(d.Var)
@@ -219,7 +218,7 @@ func (g *laneByLane) copyOfHome(h *memory.Home) vcode.Reg {
 	return r
 }
 
-// storeLanes puts the values of all lanes into memory.
+// storeLanes stores the values of all lanes in memory.
 func (g *laneByLane) storeLanes(x *laneValue, base vcode.Reg) {
 	if x.at < 0 {
 		return
@@ -233,12 +232,12 @@ func (g *laneByLane) storeLanes(x *laneValue, base vcode.Reg) {
 	})
 }
 
-// laneSlot is the memory of the values of unrolled copy u.
+// laneSlot returns the memory of the values of unrolled copy u.
 func (g *laneByLane) laneSlot(x *laneValue, base vcode.Reg, u int) vcode.Mem {
 	return vcode.At(base, int32(x.at+int64(u*g.Lanes*vector.Container(x.v.Type))))
 }
 
-// loadLanes takes changed values back.
+// loadLanes loads the changed values.
 func (g *laneByLane) loadLanes(x *laneValue, base vcode.Reg) {
 	if !x.assigned || x.at < 0 {
 		return
@@ -255,7 +254,7 @@ func (g *laneByLane) loadLanes(x *laneValue, base vcode.Reg) {
 	})
 }
 
-// enterLane gives a variable a home of the lane that runs.
+// enterLane assigns a variable a location for the current lane.
 func (g *laneByLane) enterLane(x *laneValue, base, number vcode.Reg) {
 	t := x.v.Type
 	switch {
@@ -278,7 +277,7 @@ func (g *laneByLane) enterLane(x *laneValue, base, number vcode.Reg) {
 	g.Homes[x.v] = x.own
 }
 
-// leaveLane puts a changed value back. Where all lanes agree, each makes the same of it.
+// leaveLane stores a changed value. If the value is uniform, every lane computes the same one.
 func (g *laneByLane) leaveLane(x *laneValue, base, number vcode.Reg) {
 	if !x.assigned || x.home.Per > 0 {
 		return
@@ -295,8 +294,8 @@ func (g *laneByLane) leaveLane(x *laneValue, base, number vcode.Reg) {
 	}
 }
 
-// agreed keeps what a lane has made of a value that all agree on, apart from what the next lane
-// begins with.
+// agreed saves the value that a lane has computed for a uniform variable, separately from the
+// initial value for the next lane.
 func (g *laneByLane) agreed(x *laneValue) {
 	if x.home.Vectors != nil {
 		g.Move(x.home.Vectors[0], x.own.Vectors[0])

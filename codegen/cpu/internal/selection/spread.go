@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// spreadAhead makes these vectors. Nothing that may fail is computed here: a count of a shift is
-// checked where the shift is.
+// spreadAhead computes these vectors. It computes nothing that may fail: a shift count is checked
+// at the shift.
 func (g *preheader) spreadAhead(f *memory.LoopFrame, body []ir.Stmt) {
 	g.Spreads = map[string]vcode.Reg{}
 	ir.Inspect(body, nil, func(e ir.Expr) {
@@ -58,7 +58,7 @@ func (g *preheader) spreadOne(f *memory.LoopFrame, e ir.Expr) {
 	g.Spreads[key] = g.SpillFirst(r)
 }
 
-// invariant tells the integers that can be computed before the loop.
+// invariant reports whether integer e can be computed before the loop.
 func (g *preheader) invariant(f *memory.LoopFrame, e ir.Expr) bool {
 	simple := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {

@@ -20,22 +20,22 @@ import (
 // A Selector selects the code of one stage.
 type Selector struct {
 	statements
-	tripLo, tripHi *ir.Var // iterations of the chunk
+	tripLo, tripHi *ir.Var // the range of iterations of the chunk
 	Sums           []image.Sum
 }
 
-// A Setup is what a stage is selected for.
+// A Setup contains the inputs of a Selector.
 type Setup struct {
 	*prepare.Result
 	Options image.Options
 	Frame   stages.Frame
 	Stages  []*image.Stage
-	Sites   []image.Site // of the stages before
-	Steps   int          // that are expected
+	Sites   []image.Site // of the earlier stages
+	Steps   int          // the expected number of instructions
 }
 
-// New returns the selector of a stage, in so many unrolled copies, or, where single is set, for one
-// iteration after the other.
+// New returns the selector of a stage with the given number of unrolled copies, or, if single is
+// set, for scalar code.
 func New(c Setup, s *image.Stage, unroll int, single bool) *Selector {
 	o := c.Options
 	bytes := o.VectorWidth().Bytes()
@@ -53,11 +53,11 @@ func New(c Setup, s *image.Stage, unroll int, single bool) *Selector {
 	return g
 }
 
-// remember returns what enters the context of now, and what comes back from there.
+// remember returns a function that enters the current context and returns a function to leave it.
 func (g *Selector) remember(values bool) (enter func() (leave func())) {
 	now := g.context()
 	if values {
-		now.loops, now.homes = slices.Clone(now.loops), maps.Clone(now.homes) // what comes in between changes both
+		now.loops, now.homes = slices.Clone(now.loops), maps.Clone(now.homes) // code in between changes both
 	} else {
 		now.loops, now.homes = nil, nil
 	}
@@ -68,7 +68,7 @@ func (g *Selector) remember(values bool) (enter func() (leave func())) {
 	}
 }
 
-// Select selects the stage and what stands behind its code.
+// Select selects the stage and its out-of-line code.
 func (g *Selector) Select(s *image.Stage) {
 	s.Sums = nil
 	g.enter(s, g.Frame)
@@ -81,8 +81,8 @@ func (g *Selector) Select(s *image.Stage) {
 	g.done()
 }
 
-// sequentialStage runs once; loops in it that directives free run on this goroutine alone, as
-// lanes.
+// sequentialStage selects a stage that runs once. Loops in it that a directive declares parallel
+// run on this goroutine alone, as lanes.
 func (g *Selector) sequentialStage(s *image.Stage, f stages.Frame) {
 	g.chooseInside(s.Body)
 	g.list(s.Body)
@@ -99,7 +99,7 @@ func (g *Selector) sequentialStage(s *image.Stage, f stages.Frame) {
 	g.WriteWord(image.WordTrips, g.Trips(s.Next, lo, step))
 }
 
-// parallelStage runs iterations lo to hi of a parallel loop.
+// parallelStage selects the code that runs iterations lo to hi of a parallel loop.
 func (g *Selector) parallelStage(s *image.Stage, f stages.Frame) {
 	g.inLoop = true
 	g.refuseShared(s.Loop)
@@ -128,7 +128,7 @@ func (g *Selector) parallelStage(s *image.Stage, f stages.Frame) {
 	g.closeLeague(s)
 }
 
-// chooseInside decides for every outermost freed loop in body.
+// chooseInside chooses the form of each outermost parallel loop in body.
 func (g *Selector) chooseInside(body []ir.Stmt) {
 	for _, s := range body {
 		if f, ok := ir.ParallelLoop(s); ok {
@@ -143,7 +143,7 @@ func (g *Selector) chooseInside(body []ir.Stmt) {
 	}
 }
 
-// done ends the code and appends what is out of line.
+// done ends the code and appends the out-of-line code.
 func (g *Selector) done() {
 	if len(g.PastStores) > 0 {
 		g.Fence()
@@ -155,7 +155,7 @@ func (g *Selector) done() {
 	g.YieldRoutines()
 }
 
-// cut returns the loop restricted to the iterations that the block names.
+// cut returns the loop restricted to the iterations of the block.
 func (g *Selector) cut(s *ir.For) *ir.For {
 	_, ok := ir.ConstStep(s)
 	if !ok || s.Rel == ir.Ne {
@@ -172,7 +172,7 @@ func (g *Selector) cut(s *ir.For) *ir.For {
 	return c
 }
 
-// enter loads what the stage uses from the block.
+// enter loads the variables of the stage from the block.
 func (g *Selector) enter(s *image.Stage, f stages.Frame) {
 	uses := ir.Free(s.Body)
 	if s.Next != nil {
@@ -210,7 +210,7 @@ func (g *Selector) leaveStage(s *image.Stage, f stages.Frame) {
 	}
 }
 
-// refuseShared refuses a parallel loop that assigns to a variable of all its iterations.
+// refuseShared refuses a parallel loop that assigns to a variable that its iterations share.
 func (g *Selector) refuseShared(f *ir.For) {
 	inside := ir.Declared(f.Body)
 	reduced := map[*ir.Var]bool{}
@@ -227,8 +227,8 @@ func (g *Selector) refuseShared(f *ir.For) {
 	}
 }
 
-// tiled runs as many rows of the chunk as make whole tiles, and leaves the others. The loop over
-// lanes is the outer one here: what all rows read stays in the caches for the next rows.
+// tiled runs the rows of the chunk that form whole tiles, and leaves the others. The loop over
+// lanes is the outer one here, so that data that all rows read stay in the caches.
 func (g *Selector) tiled(t *analysis.Tile) {
 	step, _ := ir.ConstStep(t.Rows)
 	lo, hi := g.Homes[g.tripLo].General, g.Homes[g.tripHi].General
@@ -260,8 +260,8 @@ func (g *Selector) tiled(t *analysis.Tile) {
 	g.loadAgain()
 }
 
-// loadAgain loads what outlives the stage from the block once more, so that nothing that comes
-// before has to keep it in registers.
+// loadAgain reloads the variables that outlive the stage from the block, so that the preceding code
+// need not keep them in registers.
 func (g *Selector) loadAgain() {
 	for _, v := range g.Entered {
 		g.Homes[v] = g.LoadWord(v, g.Frame.Word[v])

@@ -10,16 +10,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// statements are all others, and lists of them.
+// statements selects all other statements, and lists of statements.
 type statements struct{ looping }
 
 // list selects statements one after the other.
 //
-// Two things hold at every statement. A lane is on: where the last may have left, a jump goes to
-// the end of the list. And g.exec is made of registers that every way to the statement has set:
-// list alone narrows it for those that follow a statement, and takes that back at its end, so that
-// the code behind a loop, block or branch has the masks that were there before it. Lanes that have
-// left stay in the masks of their frames, from which the list around narrows again.
+// Two invariants hold at every statement. At least one lane is active: if the last lane may have
+// left, a jump leads to the end of the list. And every path to the statement has set the registers
+// of g.exec: only list narrows it, for the statements after one that lanes may leave, and restores
+// it at its end, so that the code after a loop, block or branch has the masks from before. Lanes
+// that have left stay in the masks of their frames, from which the enclosing list narrows again.
 func (g *statements) list(body []ir.Stmt) {
 	exec, split := g.Exec, g.Split
 	end, jumps := g.NewLabel(), false
@@ -44,8 +44,8 @@ func (g *statements) list(body []ir.Stmt) {
 	g.Exec, g.Split = exec, split
 }
 
-// pauseWithin puts a pause point behind s where so many statements without one have come that they
-// could take long: a body may be as long as the author likes. Loops have their own.
+// pauseWithin selects a pause point after s if the statements since the last one could take long,
+// because a body may be arbitrarily long. Loops have their own pause points.
 func (g *statements) pauseWithin(s ir.Stmt) {
 	switch s.(type) {
 	case *ir.For, *ir.While:
@@ -74,11 +74,11 @@ func (g *statements) pauseWithin(s ir.Stmt) {
 	}
 }
 
-// mostStraight stands for protocol.MostBetween where the code stops wherever it can.
+// mostStraight replaces protocol.MostBetween if the code pauses wherever it can.
 const mostStraight = 64
 
-// afterEscape turns off the lanes that have left a loop or an iteration in the statement before; it
-// reports whether there may be any.
+// afterEscape deactivates the lanes that have left a loop or an iteration in the preceding
+// statement; it reports whether there may be any.
 func (g *statements) afterEscape() (any bool) {
 	for _, f := range g.Loops {
 		if f.Varying {
@@ -162,8 +162,7 @@ func (g *statements) branchStmt(s *ir.If) {
 	g.Place(end)
 }
 
-// maskedIf runs both sides, each in the lanes that take it, and jumps over a side that no lane
-// takes.
+// maskedIf runs both sides, each in the lanes that take it, and skips a side that no lane takes.
 func (g *statements) maskedIf(s *ir.If) {
 	cond := g.Masks(s.Cond)
 	old, split := g.Exec, g.Split
@@ -179,7 +178,7 @@ func (g *statements) maskedIf(s *ir.If) {
 		g.Place(skip)
 		g.Exec, g.Split = old, split
 	}
-	if len(s.Else) > 0 || g.ChangesMask(s.Then, cond) { // the then side may change what the condition was made of
+	if len(s.Else) > 0 || g.ChangesMask(s.Then, cond) { // the then side may change an operand of the condition
 		kept := make([]vcode.Reg, g.Unroll)
 		g.Each(func(u int) {
 			kept[u] = g.NewMaskRegister()
@@ -209,8 +208,8 @@ func (g *statements) block(s *ir.Block) {
 	g.Place(f.BreakTo)
 }
 
-// leave is break or continue: a jump where all lanes go together, else the lanes that are on go
-// off.
+// leave selects a break or continue: a jump if all lanes leave together, otherwise it deactivates
+// the active lanes.
 func (g *statements) leave(l *ir.Label, next bool) {
 	for i := len(g.Loops) - 1; i >= 0; i-- {
 		f := g.Loops[i]
@@ -232,7 +231,7 @@ func (g *statements) leave(l *ir.Label, next bool) {
 		if next {
 			masks[0] = f.Skip
 		}
-		for _, inner := range g.Loops[i+1:] { // what lies between is left, too
+		for _, inner := range g.Loops[i+1:] { // the loops in between are left too
 			if inner.Varying {
 				masks = append(masks, inner.Live)
 				if inner.Skip != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// stores assign to variables and elements.
+// stores selects assignments to variables and elements.
 type stores struct {
 	preheader
-	past       bool // stores past the caches
+	past       bool // non-temporal stores
 	PastStores []image.PastStore
 	inLoop     bool // a stage of a parallel loop
 }
 
-// moves tells the stores of neighbouring elements, made of such elements, numbers that are the same
-// for all lanes, and simple operations.
+// moves reports whether s stores adjacent elements that are computed from adjacent elements,
+// uniform values and simple operations.
 func (g *stores) moves(s ir.Stmt) bool {
 	a, ok := s.(*ir.Assign)
 	if !ok {
@@ -52,7 +52,7 @@ func (g *stores) moves(s ir.Stmt) bool {
 	return good
 }
 
-// store writes a value of every lane that is on.
+// store stores a value of each active lane.
 func (g *stores) store(place ir.Expr, value ir.Expr) {
 	t := place.Type()
 	if !t.IsScalar() {
@@ -93,8 +93,8 @@ func (g *stores) store(place ir.Expr, value ir.Expr) {
 	g.Scatter(at, v, t)
 }
 
-// storeUniform writes one element for all lanes: only right where the lanes agree, as outside the
-// lanes loop.
+// storeUniform stores one element for all lanes. It is correct only for uniform code, as outside
+// the lanes loop.
 func (g *stores) storeUniform(place, value ir.Expr) {
 	if g.Shapes != nil {
 		g.Refuse(place.Pos(), "every iteration writes %s: write a reduction, or make it atomic", ir.Source(place))
@@ -125,8 +125,8 @@ func (g *stores) decl(s *ir.Decl) {
 	g.NoteEvenness(s.Var, h)
 }
 
-// set assigns to a variable. Lanes that are off keep their value, but a variable that is only now
-// declared has none to keep.
+// set assigns to a variable. Inactive lanes keep their values; a variable that is being declared
+// has none to keep.
 func (g *stores) set(v *ir.Var, h *memory.Home, value ir.Expr, fresh bool) {
 	switch {
 	case h.Masks != nil:
@@ -143,7 +143,7 @@ func (g *stores) set(v *ir.Var, h *memory.Home, value ir.Expr, fresh bool) {
 	case h.Vectors != nil:
 		r := g.Vector(value)
 		if h.Alike {
-			g.Move(h.Vectors[0], r[0]) // all lanes agree, on or off
+			g.Move(h.Vectors[0], r[0]) // the value is uniform, in active and inactive lanes
 			return
 		}
 		g.Each(func(u int) { g.Blend(h.Vectors[u], r[u], g.Exec[u], v.Type) })
@@ -164,7 +164,7 @@ func (g *stores) assign(s *ir.Assign) {
 	g.set(r.Var, g.Home(r.Var, s.At), s.Value, false)
 }
 
-// updateInPlace adds to a place in memory, or subtracts from it, at the address that the place has.
+// updateInPlace adds to a place in memory, or subtracts from it, with a memory operand.
 func (g *stores) updateInPlace(m vcode.Mem, place, value ir.Expr) bool {
 	e, ok := value.(*ir.Binary)
 	t := place.Type()
@@ -186,15 +186,15 @@ func (g *stores) updateInPlace(m vcode.Mem, place, value ir.Expr) bool {
 	return true
 }
 
-// rowGoesPast reports whether the store that a loop over lanes inside a parallel loop aligns may
-// leave the caches alone.
+// rowGoesPast reports whether the store that a loop over lanes inside a parallel loop aligns may be
+// non-temporal.
 func (g *stores) rowGoesPast(ix *ir.Index, s *ir.For) bool {
 	root, ok := ix.X.(*ir.Ref)
 	return ok && g.past && g.inLoop && s != g.ParallelLanes && g.Frame.Word[root.Var] > 0 && !analysis.ReadFrom(g.Kernel, root.Var)
 }
 
-// goesPast reports whether the store of ix in the lanes loop may leave the caches alone: whole
-// vectors to a slice that the kernel only writes, at the number of the iteration.
+// goesPast reports whether the store of ix in the lanes loop may be non-temporal: it stores whole
+// vectors to a slice that the kernel only writes, at the iteration number.
 func (g *stores) goesPast(ix *ir.Index) (image.PastStore, bool) {
 	if !g.past || g.Exec != nil || ix.Type().Size < 4 {
 		return image.PastStore{}, false
