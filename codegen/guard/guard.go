@@ -1,5 +1,5 @@
-// Package guard makes forms of device programs without the checks that the host can make once for
-// each launch.
+// Package guard derives versions of device programs without the checks that the host can make once
+// for each launch.
 package guard
 
 import (
@@ -8,15 +8,15 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Proved returns p as it is when guards hold, which the host evaluates over the arguments of a run:
-// without checks that they prove. Without guards nothing is gained. left prints a program, and
-// reports for each of its launches whether a check remains in it.
+// Proved returns p without the checks that guards prove, and the guards, which the host evaluates
+// for the arguments of a run. If there are no guards, there is no such version. left prints a
+// program, and reports for each of its launches whether a check remains in it.
 //
-// A kernel that cannot fail needs no fault record, and what comes behind it can wait on the GPU. So
-// of each launch a form is looked for that has no check at all: tests that show all indices of a
-// loop to be in range are guards, and so are those of single elements that the host knows, as that
-// of a result. Where there is none, a launch that begins with a test is taken from the branch of
-// that.
+// A kernel that cannot fail needs no fault record, and its successors can wait on the GPU. Proved
+// therefore looks, for each launch, for a version without any check. Guards are tests that all
+// indices of a loop are in range, and tests of single elements whose index the host knows, such as
+// a result. If no such version is found, a launch that begins with a test is reduced to one branch
+// of it.
 func Proved(p *ir.Program, left func(*ir.Program) ([]bool, error)) (proved *ir.Program, guards []ir.Expr) {
 	q := *p
 	q.Launches = nil
@@ -27,7 +27,7 @@ func Proved(p *ir.Program, left func(*ir.Program) ([]bool, error)) (proved *ir.P
 		q.Launches = append(q.Launches, free)
 	}
 	faults, err := left(&q)
-	if err != nil { // as that of p has, which is reported when p is printed
+	if err != nil { // left gives the same error for p, which is reported when p is printed
 		return nil, nil
 	}
 	for i, l := range p.Launches {
@@ -49,8 +49,8 @@ func Proved(p *ir.Program, left func(*ir.Program) ([]bool, error)) (proved *ir.P
 	return &q, guards
 }
 
-// inOrder returns the condition under which l runs where that is that slices overlap, which the
-// host knows: it has the loops in order that another launch has in parallel.
+// inOrder returns the condition under which l runs if that is an overlap of slices, which the host
+// can test: l then runs loops in order that another launch runs in parallel.
 func inOrder(l *ir.Launch) ir.Expr {
 	not, ok := l.When.(*ir.Unary)
 	if !ok || not.Op != ir.Not || !sameOnHost(l.When) {
@@ -68,14 +68,14 @@ func inOrder(l *ir.Launch) ir.Expr {
 	return l.When
 }
 
-// notRun returns l with nothing to do.
+// notRun returns l without work.
 func notRun(l *ir.Launch) *ir.Launch {
 	empty := *l
 	empty.Body, empty.Team = nil, nil
 	return &empty
 }
 
-// branchOf returns a launch with one branch of the test that is all of it, and the test.
+// branchOf returns a launch with one branch of the test that is its whole body, and the test.
 func branchOf(l *ir.Launch) (*ir.Launch, []ir.Expr) {
 	body, test := thenOf(l.Body, l.When != nil)
 	if test == nil || !sameOnHost(test) {
@@ -86,9 +86,10 @@ func branchOf(l *ir.Launch) (*ir.Launch, []ir.Expr) {
 	return &branch, []ir.Expr{test}
 }
 
-// thenOf returns a body that is one test with both branches as the first of them, and the test; nil
-// for others. Where it need not run, tests with one branch may stand around it: they stay, since
-// the host knows not all of them, and in a graph the launch runs even where the host knows better.
+// thenOf returns the first branch of a body that consists of one test with two branches, and the
+// test; nil for other bodies. If the body need not run, tests with one branch may enclose the test.
+// They remain, because the host cannot evaluate all of them, and because a launch in a graph always
+// runs.
 func thenOf(body []ir.Stmt, inside bool) ([]ir.Stmt, ir.Expr) {
 	if len(body) != 1 {
 		return nil, nil
@@ -106,8 +107,8 @@ func thenOf(body []ir.Stmt, inside bool) ([]ir.Stmt, ir.Expr) {
 	return []ir.Stmt{&ir.If{Cond: around.Cond, Then: then, At: around.At}}, test
 }
 
-// whereRun is what must hold for guard to hold wherever l runs: that the host sees it or l not to
-// run at all.
+// whereRun returns the condition that guard holds whenever l runs: guard itself, or that l does not
+// run.
 func whereRun(l *ir.Launch, guard ir.Expr) ir.Expr {
 	if l.When == nil || !sameOnHost(l.When) {
 		return guard
@@ -115,7 +116,7 @@ func whereRun(l *ir.Launch, guard ir.Expr) ir.Expr {
 	return &ir.Select{Cond: l.When, X: guard, Y: &ir.Const{T: ir.BoolType, Bits: 1, At: guard.Pos()}, At: guard.Pos()}
 }
 
-// withoutChecks returns a launch without the checks that guards prove.
+// withoutChecks returns a launch without the checks that guards prove, and the guards.
 func withoutChecks(l *ir.Launch) (*ir.Launch, []ir.Expr) {
 	g := &guarder{changed: ir.Assigned(l.Body), taken: ir.AddressTaken(l.Body), locals: map[*ir.Var]ir.Expr{}}
 	ir.WalkStmts(l.Body, func(s ir.Stmt) bool {
@@ -133,18 +134,18 @@ func withoutChecks(l *ir.Launch) (*ir.Launch, []ir.Expr) {
 	return &out, g.guards
 }
 
-// longValue bounds the text of what a variable holds: each of its uses is a copy.
+// longValue limits the text of a variable's value, because each use of the variable copies it.
 const longValue = 200
 
 type guarder struct {
-	changed, taken *ir.VarSet          // by the launch
-	locals         map[*ir.Var]ir.Expr // what variables hold that the host knows, over the parameters
+	changed, taken *ir.VarSet          // in the launch
+	locals         map[*ir.Var]ir.Expr // the values of local variables, as expressions of parameters, if the host can evaluate them
 	guards         []ir.Expr
 }
 
-// list changes statements, which run where all of under hold, that the host knows: it takes the
-// checks of elements away whose index the host knows, and the branch of a test that the host can
-// make where that has no check left and the other one has.
+// list rewrites statements that run only if all conditions of under hold, which the host can
+// evaluate. It removes the checks of elements whose index the host knows, and the branch with
+// checks of a test that the host can evaluate if the other branch has none.
 func (g *guarder) list(list []ir.Stmt, under []ir.Expr) {
 	for i, s := range list {
 		ir.StmtExprs(s, func(e ir.Expr) { g.elements(e, under) })
@@ -164,7 +165,8 @@ func (g *guarder) list(list []ir.Stmt, under []ir.Expr) {
 	}
 }
 
-// where returns under and what the host knows to hold as well where cond is value.
+// where returns under and the conditions that follow if cond has the given value, if the host can
+// evaluate them.
 func (g *guarder) where(under []ir.Expr, cond ir.Expr, value bool) []ir.Expr {
 	if g.known(cond) {
 		if !value {
@@ -210,7 +212,7 @@ func (g *guarder) elements(e ir.Expr, under []ir.Expr) {
 	g.need(within, under)
 }
 
-// need adds a guard, which has to hold where all of under do.
+// need adds a guard that must hold if all of under hold.
 func (g *guarder) need(guard ir.Expr, under []ir.Expr) {
 	for _, c := range slices.Backward(under) {
 		guard = &ir.Select{Cond: c, X: guard, Y: &ir.Const{T: ir.BoolType, Bits: 1, At: guard.Pos()}, At: guard.Pos()}
@@ -233,7 +235,7 @@ func (g *guarder) isElement(ix *ir.Index) bool {
 	return ok && x.Var.Type.Kind == ir.Slice && g.isParam(x.Var) && g.known(ix.I)
 }
 
-// unproved counts the checks of list but those that elements takes away.
+// unproved returns the number of checks in list that elements does not remove.
 func (g *guarder) unproved(list []ir.Stmt) int {
 	n := 0
 	count := func(checked bool) {
@@ -261,10 +263,10 @@ func (g *guarder) isParam(v *ir.Var) bool {
 	return v.Space == ir.Param && !g.changed.Has(v) && !g.taken.Has(v)
 }
 
-// sameOnHost reports whether the host computes the same for e as every GPU. Of floats it need not:
-// functions differ in the last places, fastmath contracts and approximates, and out of range of an
-// integer a conversion gives what the host's processor does. Differences of integers as floats, and
-// products of these, are rounded alike everywhere.
+// sameOnHost reports whether the host and every GPU compute the same value of e. For floats they
+// may not: functions differ in the last digits, fastmath contracts and approximates, and the
+// conversion of a value out of range of an integer type depends on the processor. Differences of
+// integers as floats, and products of these, are rounded equally everywhere.
 func sameOnHost(e ir.Expr) bool {
 	fine := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {
@@ -303,7 +305,7 @@ func exactAlike(e ir.Expr) bool {
 	return false
 }
 
-// known reports whether the host can evaluate e, and it is the same for the whole launch.
+// known reports whether the host can evaluate e, and e does not change during the launch.
 func (g *guarder) known(e ir.Expr) bool {
 	fine := sameOnHost(e)
 	ir.WalkExpr(e, func(x ir.Expr) bool {

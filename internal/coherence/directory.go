@@ -8,54 +8,54 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A Directory knows, for every buffer, which elements are valid in which address space, and which
+// A Directory records, for every buffer, which elements are valid in which address space, and which
 // operations are pending.
 //
-// It plans copies; its caller issues them and calls Complete. What a copy brings counts as valid at
-// its destination from the moment it is planned. Invariant: every element is valid somewhere, or
-// lost.
+// It plans copies; its caller issues them and calls Complete. The destination of a copy counts as
+// valid from the time at which the copy is planned. Invariant: every element is valid in at least
+// one space, or lost.
 type Directory struct {
 	spaces    int
 	reaches   func(from, to devices.SpaceID) bool
 	buffers   []*entry
-	lostCause []*devices.DeviceError // by space: why what it held is lost
+	lostCause []*devices.DeviceError // by space: the reason why its contents are lost
 }
 
-// An entry is what the directory knows of one buffer.
+// An entry describes one buffer.
 type entry struct {
 	id       deps.BufferID
 	elem     deps.Bytes
 	whole    deps.Region
 	replicas []replica // by space
 	lost     deps.Set
-	lostBy   int // space that lost it last
-	// hostWrites is what tasks on the host are writing that was not valid there: nothing may be
-	// copied over it.
+	lostBy   int // the space that lost data last
+	// hostWrites are the elements that tasks on the host write and that were not valid there
+	// before: no copy may overwrite them.
 	hostWrites deps.Set
 }
 
-// A replica is one buffer in one address space.
+// A replica is the copy of one buffer in one address space.
 type replica struct {
 	valid    deps.Set
 	incoming []*Operation // pending copies to here, and kernels that write here
 	outgoing []*Operation // pending copies from here, and kernels that read here
 }
 
-// NewDirectory returns a directory with the host as its only space. reaches reports whether one
-// copy can go from a space to another; where none can, copies go through the host, which reaches
-// and is reached by all spaces.
+// NewDirectory returns a directory with the host as its only space. reaches reports whether data
+// can be copied directly from one space to another. If not, copies go through the host, which
+// exchanges data with all spaces.
 func NewDirectory(reaches func(from, to devices.SpaceID) bool) *Directory {
 	return &Directory{spaces: 1, reaches: reaches, lostCause: make([]*devices.DeviceError, 1)}
 }
 
-// AddSpace adds an address space, which gets the next SpaceID.Device. Requires: no buffer was
-// added.
+// AddSpace adds an address space with the next SpaceID.Device.
+// Requires: no buffer was added.
 func (d *Directory) AddSpace() {
 	d.spaces++
 	d.lostCause = append(d.lostCause, nil)
 }
 
-// Add adds a buffer of elems elements of elem bytes, all valid on the host and nowhere else.
+// Add adds a buffer with elems elements of elem bytes each, valid on the host only.
 func (d *Directory) Add(b deps.BufferID, elems int64, elem deps.Bytes) {
 	for int(b) >= len(d.buffers) {
 		d.buffers = append(d.buffers, nil)
@@ -67,7 +67,8 @@ func (d *Directory) Add(b deps.BufferID, elems int64, elem deps.Bytes) {
 	d.buffers[b] = e
 }
 
-// Drop removes a buffer. Requires: no copy of it is pending.
+// Drop removes a buffer.
+// Requires: no copy of it is pending.
 func (d *Directory) Drop(b deps.BufferID) {
 	if d.HasPendingCopies(b) {
 		panic(fmt.Sprintf("gompss: bug: coherence: buffer %d is dropped while copies of it are under way", b))
@@ -85,8 +86,8 @@ func (d *Directory) HasPendingCopies(b deps.BufferID) bool {
 	return false
 }
 
-// Missing returns the bytes that would have to be copied to make access a valid in a space. Cost:
-// O(replicas that overlap).
+// Missing returns the number of bytes to copy to make access a valid in a space.
+// Cost: O(replicas that overlap).
 func (d *Directory) Missing(a deps.Access, to devices.SpaceID) deps.Bytes {
 	if !a.Mode.Reads() {
 		return 0
@@ -95,13 +96,13 @@ func (d *Directory) Missing(a deps.Access, to devices.SpaceID) deps.Bytes {
 	return deps.Bytes(a.Region.Len()-e.replicas[to.Device].valid.Count(a.Region)) * e.elem
 }
 
-// Valid reports whether all of a region is valid in a space, pending copies included.
+// Valid reports whether a whole region is valid in a space, including pending copies.
 func (d *Directory) Valid(r deps.Region, at devices.SpaceID) bool {
 	return d.buffers[r.Buffer].replicas[at.Device].valid.Contains(r)
 }
 
-// OnlyOnHost reports whether all of a buffer is valid on the host, nothing is valid elsewhere, and
-// nothing is pending.
+// OnlyOnHost reports whether a whole buffer is valid on the host, no part of it is valid elsewhere,
+// and no operation is pending.
 func (d *Directory) OnlyOnHost(b deps.BufferID) bool {
 	e := d.buffers[b]
 	for i := range e.replicas {
@@ -113,13 +114,13 @@ func (d *Directory) OnlyOnHost(b deps.BufferID) bool {
 	return e.lost.Empty()
 }
 
-// Plan adds to p what makes access a valid in space to, for a task that will run there.
+// Plan adds to p the copies that make access a valid in space to, for a task that will run there.
 //
-// What is only written is not copied; the plan waits for pending operations on the same elements.
-// Copies are planned once: a second Plan finds those of the first.
+// Data that are only written are not copied; the plan waits for pending operations on the same
+// elements. Each copy is planned once: a second Plan refers to those of the first.
 //
-// Cost: O(replicas and operations that overlap); no allocation when the region is valid already.
-// Errors: *devices.LostError; what is not lost is planned nevertheless.
+// Cost: O(replicas and operations that overlap); no allocation if the region is already valid.
+// Errors: *devices.LostError; copies of the other data are planned nevertheless.
 func (d *Directory) Plan(a deps.Access, to devices.SpaceID, p *Plan) (err error) {
 	e := d.buffers[a.Region.Buffer]
 	here := &e.replicas[to.Device]
@@ -136,7 +137,7 @@ func (d *Directory) Plan(a deps.Access, to devices.SpaceID, p *Plan) (err error)
 	return err
 }
 
-// EndAccess says that a task for which Plan was called has finished. It comes before Commit or
+// EndAccess records that a task for which Plan was called has finished. It precedes Commit or
 // Invalidate.
 func (d *Directory) EndAccess(a deps.Access, at devices.SpaceID) {
 	if !a.Mode.Reads() && at == devices.Host {
@@ -144,7 +145,7 @@ func (d *Directory) EndAccess(a deps.Access, at devices.SpaceID) {
 	}
 }
 
-// overlapping appends to list those of ops that overlap r and are not in it yet.
+// overlapping appends to list the elements of ops that overlap with r and are not in list.
 func overlapping(list, ops []*Operation, r deps.Region) []*Operation {
 next:
 	for _, op := range ops {
@@ -161,7 +162,7 @@ next:
 	return list
 }
 
-// planFetch plans the copies of what space to lacks of r.
+// planFetch plans the copies of the parts of r that are missing in space to.
 func (d *Directory) planFetch(e *entry, r deps.Region, to devices.SpaceID, p *Plan) error {
 	var missing deps.Set
 	missing.Add(r)
@@ -182,7 +183,8 @@ func (d *Directory) planFetch(e *entry, r deps.Region, to devices.SpaceID, p *Pl
 	return err
 }
 
-// excludeLost removes what is lost from missing. Errors: *devices.LostError.
+// excludeLost removes lost data from missing.
+// Errors: *devices.LostError.
 func (d *Directory) excludeLost(e *entry, missing *deps.Set) (err error) {
 	if e.lost.Empty() {
 		return nil
@@ -199,9 +201,9 @@ func (d *Directory) excludeLost(e *entry, missing *deps.Set) (err error) {
 	return err
 }
 
-// sources returns the spaces that reach to, the best first: other accelerators, whose links are
-// faster and leave that of the host free, then the host. It begins with the accelerator before to,
-// so that one buffer for all does not come from a single device.
+// sources returns the spaces that reach to, in order of preference: other accelerators, whose links
+// are faster and leave the host's link free, then the host. It starts with the accelerator before
+// to, so that a buffer that all devices need does not come from a single device.
 func (d *Directory) sources(to devices.SpaceID) []devices.SpaceID {
 	out := make([]devices.SpaceID, 0, d.spaces)
 	for i := 1; i < d.spaces && to != devices.Host; i++ {
@@ -220,8 +222,8 @@ func (d *Directory) sources(to devices.SpaceID) []devices.SpaceID {
 	return out
 }
 
-// planFrom plans copies of what space from has of missing, and removes it from missing. With
-// completed set, pending copies to from do not count.
+// planFrom plans copies of the parts of missing that are valid in space from, and removes them from
+// missing. If completed is set, pending copies to from do not count.
 func (d *Directory) planFrom(e *entry, missing *deps.Set, from, to devices.SpaceID, completed bool, p *Plan) {
 	source := &e.replicas[from.Device]
 	if source.valid.Empty() {
@@ -244,7 +246,7 @@ func (d *Directory) planFrom(e *entry, missing *deps.Set, from, to devices.Space
 	}
 }
 
-// planThroughHost plans copies through the host of what no space that reaches to has.
+// planThroughHost plans copies through the host for parts that are in no space that reaches to.
 func (d *Directory) planThroughHost(e *entry, missing *deps.Set, to devices.SpaceID, p *Plan) {
 	for n := 1; n < d.spaces && !missing.Empty(); n++ {
 		from := devices.SpaceID{Node: to.Node, Device: uint16(n)}
@@ -262,8 +264,8 @@ func (d *Directory) planThroughHost(e *entry, missing *deps.Set, to devices.Spac
 	}
 }
 
-// planCopy plans one copy. It comes after the copies that bring the piece to its source, and after
-// the operations on the same elements at its destination.
+// planCopy plans one copy. It follows the copies of the piece to its source, and the operations on
+// the same elements at its destination.
 func (d *Directory) planCopy(e *entry, piece deps.Region, from, to devices.SpaceID, p *Plan) *Operation {
 	op := &Operation{Transfer: devices.Transfer{Region: piece, Elem: e.elem, From: from, To: to}}
 	source, end := &e.replicas[from.Device], &e.replicas[to.Device]
@@ -281,8 +283,8 @@ func (d *Directory) planCopy(e *entry, piece deps.Region, from, to devices.Space
 	return op
 }
 
-// Complete ends a copy. Where it failed, what it would have brought is not valid at its
-// destination; what its source had relinquished is valid there again, or lost with the source.
+// Complete ends a copy. If the copy failed, its data are not valid at the destination. Data that
+// the source had relinquished are valid there again, or lost with the source.
 //
 // Copies may complete in any order.
 func (d *Directory) Complete(op *Operation, made bool) {
@@ -318,16 +320,16 @@ func (d *Directory) Complete(op *Operation, made bool) {
 			if by == op.From.Device {
 				op.retained = stayed
 			}
-		case !op.relinquished[i].parts.Empty(): // lost with that space, though the copy came from elsewhere
+		case !op.relinquished[i].parts.Empty(): // lost with that space, although the copy came from another one
 			e.lostBy = int(by)
 		}
 	}
 	addAll(&e.lost, d.validNowhere(e, op.Region))
 }
 
-// ownParts returns the parts of a failed copy that no running task writes and no later copy brings:
-// elsewhere the task or the later copy counts. It leaves out what came back to a space that still
-// had it, as the copy from there had failed before.
+// ownParts returns the parts of a failed copy that no running task writes and no later copy
+// transfers; for the other parts, that task or copy counts. It omits parts that were returned to a
+// space where they were still valid, because the copy from there had failed before.
 func (p *replica) ownParts(op *Operation) []deps.Region {
 	var rest deps.Set
 	rest.Add(op.Region)
@@ -355,8 +357,8 @@ func (d *Directory) validNowhere(e *entry, r deps.Region) []deps.Region {
 	return rest.Regions()
 }
 
-// Commit says that a task has written all of r in a space: it is valid there and nowhere else, or
-// lost where the space was lost meanwhile.
+// Commit records that a task has written all of r in a space: it is valid only there, or lost if
+// the space was lost meanwhile.
 func (d *Directory) Commit(r deps.Region, at devices.SpaceID) {
 	e := d.buffers[r.Buffer]
 	for i := range e.replicas {
@@ -382,12 +384,15 @@ func (d *Directory) Commit(r deps.Region, at devices.SpaceID) {
 	}
 }
 
-// Begin says that a task with access a runs in a space until event e: what it writes counts as
-// valid there and nowhere else, and later users there wait for op, as for a copy. End must follow.
+// Begin records that a task with access a runs in a space until event e. The data that it writes
+// count as valid only there, and later users there wait for op, as for a copy. The caller must call
+// End.
 //
-// Begin notes what the host relinquishes: if the task fails, the host still has it, except for what
-// pending copies to the host do not bring. Kernels that op comes after and covers are not waited
-// for any more. Cost: O(operations there that overlap). Requires: op is new, but for its users.
+// Begin records the data that the host relinquishes: if the task fails, they are valid on the host
+// again, except for data that pending copies to the host do not deliver. Later operations need not
+// wait for kernels that op follows and covers.
+// Cost: O(operations there that overlap).
+// Requires: op is new, except for its users.
 func (d *Directory) Begin(a *deps.Access, at devices.SpaceID, e devices.Event, op *Operation) {
 	b := d.buffers[a.Region.Buffer]
 	op.Transfer, op.Event = devices.Transfer{Region: a.Region, Elem: b.elem, From: at, To: at}, e
@@ -422,14 +427,14 @@ func (d *Directory) End(a deps.Access, op *Operation, made bool) {
 	}
 	for i := range op.relinquished {
 		if by := op.relinquished[i].from.Device; d.lostCause[by] == nil {
-			for _, g := range op.inbound { // copies to the host: it alone relinquishes in favour of a kernel
+			for _, g := range op.inbound { // copies to the host, the only space that relinquishes data to a kernel
 				switch {
 				case g.failed:
 					if g.From == op.To {
 						g.retained = append(g.retained, op.relinquished[i].parts.Intersect(g.Region, nil)...)
 					}
 					op.relinquished[i].parts.Remove(g.Region)
-				case !g.observed && g.From == op.To: // the source of that copy may still have it
+				case !g.observed && g.From == op.To: // the source of that copy may still have valid data
 					for _, piece := range op.relinquished[i].parts.Intersect(g.Region, nil) {
 						g.relinquish(g.From, piece)
 					}
@@ -443,9 +448,9 @@ func (d *Directory) End(a deps.Access, op *Operation, made bool) {
 	d.Invalidate(a.Region, op.To)
 }
 
-// Invalidate says that a task that writes r in a space has failed: the space does not count any
-// more where another has the value from before. What only this space has stays, as in sequential
-// execution.
+// Invalidate records that a task that writes r in a space has failed. Parts with an older value in
+// another space are no longer valid in this one. Parts that only this space has remain, as in
+// sequential execution.
 func (d *Directory) Invalidate(r deps.Region, at devices.SpaceID) {
 	e := d.buffers[r.Buffer]
 	for i := range e.replicas {
@@ -455,7 +460,8 @@ func (d *Directory) Invalidate(r deps.Region, at devices.SpaceID) {
 	}
 }
 
-// ValidElsewhere reports whether a space other than at has all of r, without pending copies.
+// ValidElsewhere reports whether all of r is valid in a space other than at, without pending
+// copies.
 func (d *Directory) ValidElsewhere(r deps.Region, at devices.SpaceID) bool {
 	e := d.buffers[r.Buffer]
 	for i := range e.replicas {
@@ -481,7 +487,8 @@ func removeAll(s *deps.Set, regions []deps.Region) {
 	}
 }
 
-// Leak names a pending operation, or returns "". It is for moments when nothing is in use.
+// Leak describes a pending operation, or returns "". It is meant for times at which no operation is
+// in flight.
 func (d *Directory) Leak() string {
 	for b, e := range d.buffers {
 		for s := 0; e != nil && s < len(e.replicas); s++ {
