@@ -75,7 +75,7 @@ func (g *looping) cutOf(s *ir.For, ordered []*sum) cutting {
 	return c
 }
 
-// scalarsIn reports whether no ordered reduction of s is over an array.
+// scalarsIn reports whether no ordered reduction of s reduces an array.
 func scalarsIn(g *looping, s *ir.For) bool {
 	for _, r := range analysis.ReductionsOf(s) {
 		if v := ir.RootVar(r.Place); g.Arrays[v] > 0 && order.Rounds(r.Op, v.Type.Elem) {
