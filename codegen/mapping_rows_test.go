@@ -25,8 +25,9 @@ func TestRowsThatFall(t *testing.T) {
 	require.ErrorContains(t, err, "index 1")
 }
 
-// 004_6454e45de51181e3, section 4.1.3: the two loops over a sparse matrix become one, with as many iterations as it has
-// elements, so that no thread waits for another's long row.
+// Lee, Min and Eigenmann, OpenMP to GPGPU, 2009, section 4.1.3: the two loops over a sparse matrix
+// become one, with as many iterations as it has elements, so that no thread waits for another's
+// long row.
 func TestPaperCollapsedRows(t *testing.T) {
 	p := loadCorpus(t)
 	for _, kernel := range []string{"EdgeLoop", "EdgeSums"} {

@@ -11,8 +11,9 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// 003_299c3d2fb599beff, section 5.4 and figure 2: two nests that say "loop" and nothing about the device become one kernel
-// in which neighbouring threads touch neighbouring memory, in both nests.
+// Ozen and Wolfe, Performant Portable OpenMP, 2022, section 5.4 and figure 2: two nests that say
+// "loop" and nothing about the device become one kernel in which neighbouring threads touch
+// neighbouring memory, in both nests.
 func TestPaperDescriptiveLoops(t *testing.T) {
 	l := lowerKernel(t, loadCorpus(t), "Fluxes", codegen.LowerOptions{})
 	require.Len(t, l.Program.Launches, 1)
@@ -20,8 +21,9 @@ func TestPaperDescriptiveLoops(t *testing.T) {
 	require.Equal(t, []string{"j", "j"}, fastest(l.Program.Launches[0].Body))
 }
 
-// 004_6454e45de51181e3, section 4.1.2 and figure 4: a loop over rows, or over columns, is shared out so that the loop over
-// the columns is the one that varies from thread to thread.
+// Lee, Min and Eigenmann, OpenMP to GPGPU, 2009, section 4.1.2 and figure 4: a loop over rows, or
+// over columns, is shared out so that the loop over the columns is the one that varies from thread
+// to thread.
 func TestPaperLoopSwap(t *testing.T) {
 	p := loadCorpus(t)
 	for _, kernel := range []string{"JacobiRows", "JacobiColumns"} {
@@ -57,8 +59,9 @@ func fastest(list []ir.Stmt) []string {
 	return out
 }
 
-// 001_ab8d859d95f513d8, section 6.3: with the dynamic schedule a team asks for all chunks but its first, with the counter
-// for all; and each stream, here each run, has a counter of its own, which is zero again (section 6.4).
+// Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, section 6.3: with
+// the dynamic schedule a team asks for all chunks but its first, with the counter for all; and each
+// stream, here each run, has a counter of its own, which is zero again (section 6.4).
 func TestPaperDynamicSchedule(t *testing.T) {
 	atomics := func(schedule string, teams int) int64 {
 		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task in(x) inout(y)\nfunc K(a float64, x, y []float64) {\n"+
@@ -89,8 +92,9 @@ func TestPaperDynamicSchedule(t *testing.T) {
 	}
 }
 
-// 001_ab8d859d95f513d8, section 4.2 and figure 4.10: the parts of the DG kernel's fluxes that belong to an element are
-// read once into memory on chip and stored once; between the two nothing touches them in device memory.
+// Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, section 4.2 and
+// figure 4.10: the parts of the DG kernel's fluxes that belong to an element are read once into
+// memory on chip and stored once; between the two nothing touches them in device memory.
 func TestPaperOnChip(t *testing.T) {
 	l := lowerKernel(t, loadCorpus(t), "DG", codegen.LowerOptions{})
 	var onChip []ir.Stmt

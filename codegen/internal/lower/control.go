@@ -11,9 +11,9 @@ import (
 
 // controlLoop makes a state machine of the leader's code: states of sequential code, which thread 0
 // runs by itself until the next one is a region, and regions, which all threads run. Between them
-// all threads meet. Source: 002_2ceddb4435226d55; differs: no barrier between two sequential
-// states, and the state is read before the region that it names, behind a barrier, so that no
-// thread sees the one after it.
+// all threads meet. Source: Bertolli et al., Integrating GPU Support for OpenMP Offloading
+// Directives into Clang, 2015; differs: no barrier between two sequential states, and the state is
+// read before the region that it names, behind a barrier, so that no thread sees the one after it.
 func (ld *leader) controlLoop(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	f := &flow{at: at, jumps: map[*ir.Label]jumpStates{}}
 	entry := f.list(list, finished)

@@ -38,10 +38,10 @@ type Result struct {
 //
 // Every launch is right for every number of teams and threads within its bounds. Errors: an
 // ErrorList of all that the kernel asks for and device code does not do yet. Of a kernel with
-// nested(cpu) the result is the Device of its Deferral.
-// Source: 001_ab8d859d95f513d8, sections 3.6 and 3.7; 003_299c3d2fb599beff, sections 5 and 6.2;
-// differs: reductions over the league end in the team that finishes last and combine in a fixed
-// order, not by atomics.
+// nested(cpu) the result is the Device of its Deferral. Source: Ozen, Compiler and Runtime Based
+// Parallelization & Optimization for GPUs, 2017, sections 3.6 and 3.7; Ozen and Wolfe, Performant
+// Portable OpenMP, 2022, sections 5 and 6.2; differs: reductions over the league end in the team
+// that finishes last and combine in a fixed order, not by atomics.
 func Lower(k *ir.Kernel, opt Options) (*Result, error) {
 	if err := refuseCross(k); err != nil {
 		return nil, err

@@ -125,7 +125,8 @@ func (c call) answer(k *ir.Var, loop *ir.Label, at ir.Pos) []ir.Stmt {
 }
 
 // choice runs list number k, of those numbered from first: the indirect call of a region, as a
-// chain of direct ones. Source: 000_b59ec0d825952dbe, section V.B.
+// chain of direct ones. Source: Jacob et al., Efficient Fork-Join on GPUs through Warp
+// Specialization, 2017, section V.B.
 func choice(k *ir.Var, first int, lists [][]ir.Stmt, at ir.Pos) []ir.Stmt {
 	var out []ir.Stmt
 	for i := len(lists) - 1; i >= 0; i-- {
@@ -168,8 +169,8 @@ const (
 )
 
 // specialise gives the leader's code to the first lane of the last warp; the other warps wait for
-// the regions that it calls, and it waits while they run.
-// Source: 000_b59ec0d825952dbe, section V.
+// the regions that it calls, and it waits while they run. Source: Jacob et al., Efficient Fork-Join
+// on GPUs through Warp Specialization, 2017, section V.
 func (ld *leader) specialise(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	ld.Launch.Warps, ld.Launch.ExtraWarps = true, 1
 	workers := ld.Local("workers", ir.IntType, at)

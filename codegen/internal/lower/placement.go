@@ -174,8 +174,8 @@ func (p *placement) placeLed(list []ir.Stmt, ends ...*reductions) {
 }
 
 // findNeeded collects the variables of the team that code reads which all threads run: what thread
-// 0 computes alone is sent to the others where it is one of these, and nowhere else.
-// Source: 003_299c3d2fb599beff, section 6.2.
+// 0 computes alone is sent to the others where it is one of these, and nowhere else. Source: Ozen
+// and Wolfe, Performant Portable OpenMP, 2022, section 6.2.
 func (p *placement) findNeeded(list []ir.Stmt) {
 	for _, s := range list {
 		switch {

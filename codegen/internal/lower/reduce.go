@@ -467,8 +467,8 @@ func elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
 }
 
 // combineTeam leaves in acc of every thread what all of them held, combined in the order of the
-// threads. Source: 001_ab8d859d95f513d8, section 3.6.3; differs: every thread reads the warps'
-// results, so one barrier is enough.
+// threads. Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017,
+// section 3.6.3; differs: every thread reads the warps' results, so one barrier is enough.
 func (c *combiner) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if !c.Shuffles() {
 		return c.tree(list, at, barrier)

@@ -14,8 +14,9 @@ import (
 
 // MapLoops gives every loop its place: descriptive loops become prescriptive ones, a kernel without
 // directives gets them where its loops are provably independent, and a loop in the kernel's
-// sequential code that need not know its team is spread over the whole league.
-// Source: 003_299c3d2fb599beff, section 5; 004_6454e45de51181e3, sections 4.1.2 and 4.1.3.
+// sequential code that need not know its team is spread over the whole league. Source: Ozen and
+// Wolfe, Performant Portable OpenMP, 2022, section 5; Lee, Min and Eigenmann, OpenMP to GPGPU,
+// 2009, sections 4.1.2 and 4.1.3.
 func (l *Work) MapLoops() {
 	m := NewMapper(l)
 	if l.Kernel.Target.Present && !AnyDirective(l.Kernel.Body) {

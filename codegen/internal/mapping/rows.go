@@ -11,8 +11,8 @@ import (
 // j from start[i] to start[i+1] }, where both say loop, or collapse(2) does. Where start never
 // falls, j runs through all of start[lo] to start[hi], and i is found by bisection; whether it
 // never falls is tested on the device, and where it does the rows are run as they are written.
-// Source: 004_6454e45de51181e3, section 4.1.3; differs: no array holds what the iterations make,
-// they know their row.
+// Source: Lee, Min and Eigenmann, OpenMP to GPGPU, 2009, section 4.1.3; differs: no array holds
+// what the iterations make, they know their row.
 func (l *Work) CollapseRows() { l.rowsIn(l.Kernel.Body) }
 
 func (l *Work) rowsIn(list []ir.Stmt) {

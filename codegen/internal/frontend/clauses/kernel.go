@@ -34,8 +34,8 @@ func ReadFunction(b *exprs.Builder, k *ir.Kernel, d *syntax.Directive, decl *ast
 	for _, l := range d.Named("shape") {
 		r.shape(l)
 	}
-	// A target is always a task (001_ab8d859d95f513d8, section 3.5.2): without the directive its
-	// accesses are inferred.
+	// A target is always a task (Ozen, Compiler and Runtime Based Parallelization & Optimization
+	// for GPUs, 2017, section 3.5.2): without the directive its accesses are inferred.
 	k.Target.Present, k.Task.Present = d.Has("target"), d.Has("task") || d.Has("target")
 	for _, l := range d.Named("target") {
 		for _, c := range l.Clauses {

@@ -17,9 +17,9 @@ import (
 // Arrays of a thread live in registers or in what a device calls local memory, which it lays out
 // transposed: neighbouring threads find one element next to each other. That memory ends at 512 KiB
 // a thread. What is larger lives in scratch memory, in the same layout: one array of a warp after
-// the other, and in it, for each element, the lanes. Source: 001_ab8d859d95f513d8, section 4.2;
-// differs: groups of a warp, not of the whole grid, so that an index of the array stays an index of
-// an array, with its check.
+// the other, and in it, for each element, the lanes. Source: Ozen, Compiler and Runtime Based
+// Parallelization & Optimization for GPUs, 2017, section 4.2; differs: groups of a warp, not of the
+// whole grid, so that an index of the array stays an index of an array, with its check.
 
 const (
 	localLimit   = 448 << 10 // bytes of arrays of a thread that stay in local memory; calls and other variables need some, too

@@ -13,12 +13,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Stage keeps on chip what iterations of a distribute loop own of the arrays of its dist_
-// clauses: an iteration whose part lies wholly in the array works on a copy, which is a variable of
-// the team, and so in team memory when it is large; any other works on the array itself, so that
-// what is out of range fails as it does in Go. Source: 001_ab8d859d95f513d8, section 4.2.1;
-// differs: chunks are written in the clause, and where an iteration is one thread's, the copy is
-// the thread's.
+// Stage keeps on chip what iterations of a distribute loop own of the arrays of its dist_ clauses:
+// an iteration whose part lies wholly in the array works on a copy, which is a variable of the
+// team, and so in team memory when it is large; any other works on the array itself, so that what
+// is out of range fails as it does in Go. Source: Ozen, Compiler and Runtime Based Parallelization
+// & Optimization for GPUs, 2017, section 4.2.1; differs: chunks are written in the clause, and
+// where an iteration is one thread's, the copy is the thread's.
 func Stage(work *mapping.Work, insisted map[*ir.Var]string) {
 	l := &stager{work, insisted}
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {

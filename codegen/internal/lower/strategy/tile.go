@@ -23,8 +23,8 @@ import (
 //
 // That this is right rests on the loop around being parallel: each of its iterations reads all
 // these elements, so none other than a lonely one may write them, and a lonely one is kept in order
-// by the barriers. Source: 001_ab8d859d95f513d8, section 4.2, which keeps in shared memory what
-// directives name; differs: found here.
+// by the barriers. Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for
+// GPUs, 2017, section 4.2, which keeps in shared memory what directives name; differs: found here.
 
 const (
 	tileLength = 256      // iterations in a tile, where its elements fit tileBytes

@@ -14,7 +14,8 @@ import (
 // Ordinary loops in the code of a thread are unrolled by what an iteration costs: short ones of a
 // known length wholly, others a few times, as long as the code stays small and what the iterations
 // hold at once stays in registers. The back end writes the iterations out; here is only how many.
-// Source: 003_299c3d2fb599beff, section 5; 004_6454e45de51181e3, section 4.1.
+// Source: Ozen and Wolfe, Performant Portable OpenMP, 2022, section 5; Lee, Min and Eigenmann,
+// OpenMP to GPGPU, 2009, section 4.1.
 
 const (
 	unrollWhole     = 16 // iterations of a loop that is unrolled wholly
