@@ -7,16 +7,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// barriers decides where the threads of a team wait for each other.
+// barriers decides where the threads of a team synchronise.
 type barriers struct {
 	*teamLaunch
 	open       open
 	jumps      map[*ir.Label]*jump
-	depth      int // of loops of the team that may repeat a construct
-	iterations int // of these, loops whose iterations the teams share out
+	depth      int // of team loops that may repeat a construct
+	iterations int // those of them whose iterations are distributed over the teams
 }
 
-// open is what was touched since the last barrier: by thread 0 alone, and by any thread.
+// open contains the accesses since the last barrier: by thread 0 alone, and by any thread.
 type open struct{ solo, all analysis.Touch }
 
 func (o open) clone() open { return open{o.solo.Clone(), o.all.Clone()} }
@@ -28,7 +28,8 @@ func (o *open) add(other open) {
 
 func (o open) within(other open) bool { return o.solo.Within(other.solo) && o.all.Within(other.all) }
 
-// beyondTeam reports whether threads other than thread 0 touched memory that other teams see.
+// beyondTeam reports whether threads other than thread 0 accessed memory that other teams can
+// access.
 func (o open) beyondTeam() bool {
 	for _, m := range []analysis.Memory{o.all.Reads, o.all.Writes} {
 		if m.Kinds != 0 {
@@ -43,8 +44,8 @@ func (o open) beyondTeam() bool {
 	return false
 }
 
-// teamOnly leaves out what other teams see too. Of memory behind pointers it keeps the kinds that
-// team memory has there.
+// teamOnly removes accesses to memory that other teams can access too. For memory behind pointers
+// it keeps the kinds that occur in team memory.
 func (o open) teamOnly(pointedAt uint32) open {
 	for _, m := range []*analysis.Memory{&o.solo.Reads, &o.solo.Writes, &o.all.Reads, &o.all.Writes} {
 		m.Kinds &= pointedAt
@@ -57,7 +58,7 @@ func (o open) teamOnly(pointedAt uint32) open {
 	return o
 }
 
-// pointedAt returns the kinds of the scalars in team memory that pointers may reach.
+// pointedAt returns the kinds of the scalars in team memory that pointers may refer to.
 func pointedAt(t *teamLaunch) (kinds uint32) {
 	for v := range t.Shared {
 		if v.Space == ir.Team && !t.Effects.Exact[v] {
@@ -67,13 +68,14 @@ func pointedAt(t *teamLaunch) (kinds uint32) {
 	return kinds
 }
 
-// jump collects what is open at the breaks and continues of one label.
+// jump collects the open accesses at the breaks and continues of one label.
 type jump struct{ breaks, continues open }
 
-// sync returns the barrier that x needs before it, if any. solo: only thread 0 is about to do x.
+// sync returns the barrier that is necessary before x, if any. solo is true if only thread 0
+// executes x.
 func (b *barriers) sync(x analysis.Touch, solo bool, at ir.Pos) []ir.Stmt {
 	if b.Leads() {
-		return nil // barriers stand before and after each region
+		return nil // barriers surround each region
 	}
 	if b.open.all.Conflicts(x) || !solo && b.open.solo.Conflicts(x) {
 		return b.barrier(at)
@@ -86,7 +88,7 @@ func (b *barriers) barrier(at ir.Pos) []ir.Stmt {
 	return []ir.Stmt{build.Barrier(at)}
 }
 
-// reads orders what all threads are about to read alike.
+// reads returns the barrier before expressions that all threads read alike.
 func (b *barriers) reads(at ir.Pos, exprs ...ir.Expr) []ir.Stmt {
 	var x analysis.Touch
 	b.Effects.Exprs(&x, exprs...)
@@ -102,9 +104,8 @@ func (b *barriers) jump(l *ir.Label) *jump {
 	return b.jumps[l]
 }
 
-// repeat lowers the body of a loop until what is open at its end is in what was assumed open at its
-// start. The iterations of a distribute loop touch nothing of each other but the memory of the
-// team.
+// repeat lowers the body of a loop again until the open accesses at its end are a subset of those
+// assumed at its start. The iterations of a distribute loop share only the memory of the team.
 func (b *barriers) repeat(label *ir.Label, distribute bool, body func()) {
 	b.depth++
 	defer func() { b.depth-- }()
@@ -140,7 +141,7 @@ func (b *barriers) repeat(label *ir.Label, distribute bool, body func()) {
 	}
 }
 
-// clear zeroes a team array, each thread its part.
+// clear zeroes a team array, distributed over the threads.
 func (b *barriers) clear(d *ir.Decl) []ir.Stmt {
 	w := b.Effects.Stmts([]ir.Stmt{d})
 	out := b.sync(w, false, d.At)
@@ -160,13 +161,13 @@ func clearElem(t *teamLaunch, place ir.Expr, elem *ir.Type, at ir.Pos) []ir.Stmt
 		Step: build.Int(1, at), Rel: ir.Lt, Body: clearElem(t, build.Index(place, build.Ref(j, at), at), elem.Elem, at), At: at}}
 }
 
-// settled is what computes the number of threads of a construct once: ahead of the barrier in front
-// of it, or inside.
+// settled contains the code that computes the number of threads of a construct once: before the
+// barrier in front of the construct, or inside.
 type settled struct{ ahead, inside []ir.Stmt }
 
-// settle has every thread compute the number of threads of a construct, and the test for them,
-// before one of them writes what these read; with once also where nothing writes it. x is what the
-// construct touches.
+// settle makes every thread compute the number of threads of a construct, and the test for them,
+// before a thread writes the variables that these read; if once is set, also if no thread writes
+// them. x are the accesses of the construct.
 func (b *barriers) settle(x analysis.Touch, once bool, count, only ir.Expr, at ir.Pos) (s settled, n, test ir.Expr) {
 	v := b.settleValue(x, "active", count, &s, at)
 	if v == nil && once {
@@ -179,8 +180,8 @@ func (b *barriers) settle(x analysis.Touch, once bool, count, only ir.Expr, at i
 	return s, build.Ref(v, at), build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), build.Ref(v, at), at)
 }
 
-// settleValue has every thread compute e before one of them writes what it reads; nil where nothing
-// does.
+// settleValue makes every thread compute e before a thread writes the variables that e reads. It
+// returns nil if no thread writes them.
 func (b *barriers) settleValue(x analysis.Touch, name string, e ir.Expr, s *settled, at ir.Pos) *ir.Var {
 	var c analysis.Touch
 	b.Effects.Exprs(&c, e)
@@ -198,8 +199,8 @@ func (b *barriers) settleValue(x analysis.Touch, name string, e ir.Expr, s *sett
 	return v
 }
 
-// settleChunks returns d with chunks that each thread has computed before another writes what they
-// read. x is what the loop touches.
+// settleChunks returns d with a chunk size that each thread has computed before a thread writes the
+// variables that it reads. x are the accesses of the loop.
 func (b *barriers) settleChunks(d *ir.Directive, x analysis.Touch, at ir.Pos) (*ir.Directive, settled) {
 	c := *d
 	var s settled

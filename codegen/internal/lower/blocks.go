@@ -15,15 +15,15 @@ import (
 )
 
 // blocks is a loop whose sums have the order of package order. The warps of a team, or its threads
-// where there are no warps, run the blocks of a group at a time. The teams of a league share the
-// groups out; one team runs them one after the other. Groups of one block each, of iterations that
-// have loops of their own, are a warp's.
+// if there are no warps, run the blocks of a group concurrently. The groups are distributed over
+// the teams of a league; a single team runs them in sequence. If iterations contain loops, each
+// group has one block and is run by one warp.
 type blocks struct {
 	*team
 	red           *reductions
 	cut           order.Cut
 	lo, step      ir.Expr // of the loop
-	total, length ir.Expr // its iterations, and those of a block
+	total, length ir.Expr // the number of iterations of the loop, and of a block
 	by            sharers
 	at            ir.Pos
 }
@@ -33,11 +33,11 @@ type sharers uint8
 
 const (
 	byLeague    sharers = iota // all teams
-	byTeam                     // the one team that there is
-	inIteration                // each team, in its iterations of a loop around: the loop is one group
+	byTeam                     // a single team
+	inIteration                // each team, in its iterations of an outer loop: the loop is one group
 )
 
-// sharersOf tells which teams run a loop.
+// sharersOf returns which teams run a loop.
 func (t *team) sharersOf(grid bool) sharers {
 	switch {
 	case grid && !t.Single:
@@ -48,13 +48,14 @@ func (t *team) sharersOf(grid bool) sharers {
 	return byTeam
 }
 
-// inBlocks reports whether the order of the reductions of a loop shows, and has a form here that
-// the number of iterations decides. The reductions of a loop that the league runs again and again,
-// or under a condition, grow in a part of each team: they have no such form.
+// inBlocks reports whether the result of a loop's reductions depends on the order, and the loop has
+// a form whose order depends on the number of iterations only. The reductions of a loop that the
+// league repeats, or runs under a condition, accumulate in a part of each team and have no such
+// form.
 //
-// Loops that are collapsed have none: vector code has rows of the space in its lanes, which would
-// turn with each row if the number of the iteration in the space chose the lane. Sums of arrays
-// have none: the lanes of a group would take an array each.
+// Collapsed loops have no such form: vector code assigns rows of the space to lanes, and the
+// assignment would change with each row if it followed the iteration number in the space. Sums of
+// arrays have none either, because each lane of a group would need an array.
 func (t *team) inBlocks(sp *spaces.Space, d *ir.Directive, grid bool, only ir.Expr) bool {
 	if len(sp.Loops) != 1 || only != nil || len(d.Lastprivate) > 0 || t.seg.whole != nil || t.Leads() || t.Kernel.Target.FastMath || t.lowering.opt.AtomicReductions {
 		return false
@@ -75,17 +76,17 @@ func (t *team) mayBeInBlocks(s *ir.For) bool {
 	return len(s.Directive.Reductions) > 0 && t.inBlocks(sp, s.Directive, false, nil)
 }
 
-// hasLoops reports whether the iterations of the loop of d, which has reductions, have loops.
+// hasLoops reports whether the iterations of the loop of d, which has reductions, contain loops.
 func (t *team) hasLoops(d *ir.Directive) bool { return order.CutOf(d.Reductions[0]).Blocks == 1 }
 
-// sharedBetter reports whether a loop in whose iterations are others is to be shared by a strategy
-// or by a schedule instead of in blocks.
+// sharedBetter reports whether a loop whose iterations contain loops should be distributed by a
+// strategy or a schedule instead of in blocks.
 func (t *team) sharedBetter(sp *spaces.Space, d *ir.Directive, grid bool) bool {
 	return t.hasLoops(d) && (fromCounter(d.Schedule.Kind) || t.hasStrategy(sp, d, grid))
 }
 
-// hasStrategy reports whether a strategy other than a thread an iteration fits a loop. What it
-// saves where iterations have loops is more than the order of a sum is worth.
+// hasStrategy reports whether a strategy other than one thread for each iteration fits a loop. If
+// iterations contain loops, such a strategy saves more time than a fixed order of a sum is worth.
 func (t *team) hasStrategy(sp *spaces.Space, d *ir.Directive, grid bool) (found bool) {
 	strategy.Try(t.Sharer, func() {
 		t.noteShare(sp, d, grid)
@@ -105,8 +106,8 @@ func (t *team) hasStrategy(sp *spaces.Space, d *ir.Directive, grid bool) (found 
 	return found
 }
 
-// roomFor reports whether the slots of list fit into the memory of a team beside what it has, with
-// a quarter left for what is to come.
+// roomFor reports whether the slots of list fit into the team memory that is left, and leave a
+// quarter of it free.
 func (t *team) roomFor(list []ir.Reduction) bool {
 	var bytes ir.Bytes
 	for _, v := range t.Launch.Team {
@@ -128,8 +129,8 @@ func (t *team) roomFor(list []ir.Reduction) bool {
 	return bytes <= t.Device().Memory.StaticShared*3/4
 }
 
-// dealsSeen reports whether a schedule deals out the iterations of a loop, and the kernel can see
-// how.
+// dealsSeen reports whether a schedule distributes the iterations of a loop and the kernel can
+// observe how.
 func dealsSeen(k *ir.Kernel, d *ir.Directive) bool {
 	if d.Schedule == (ir.Schedule{}) && d.DistSchedule == (ir.Schedule{}) {
 		return false
@@ -142,7 +143,8 @@ func dealsSeen(k *ir.Kernel, d *ir.Directive) bool {
 	return asksNumbers(k.Body) || slices.ContainsFunc(k.Funcs, func(f *ir.Func) bool { return asksNumbers(f.Body) })
 }
 
-// waits reports whether list has a construct whose threads wait, or a loop that threads share.
+// waits reports whether list contains a construct whose threads synchronise, or a loop that threads
+// share.
 func waits(list []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -158,7 +160,7 @@ func waits(list []ir.Stmt) bool {
 	return found
 }
 
-// groupsOf is how many groups a loop of so many iterations has, in blocks of length.
+// groupsOf returns the number of groups of a loop with total iterations, in blocks of length.
 func groupsOf(total, length ir.Expr, cut order.Cut, at ir.Pos) ir.Expr {
 	return roundedUp(total, build.Binary(ir.Mul, length, build.Int(cut.Blocks, at), at), at)
 }
@@ -168,7 +170,7 @@ func roundedUp(n, by ir.Expr, at ir.Pos) ir.Expr {
 	return &ir.Binary{Op: ir.Div, X: more, Y: by, T: ir.IntType, At: at}
 }
 
-// blockLength is the length of a block in a loop of so many iterations (order.Cut).
+// blockLength returns the length of a block in a loop with total iterations (order.Cut).
 func blockLength(total ir.Expr, cut order.Cut, by sharers, at ir.Pos) ir.Expr {
 	blocks := cut.Blocks * cut.MostGroups()
 	if by == inIteration {
@@ -178,8 +180,8 @@ func blockLength(total ir.Expr, cut order.Cut, by sharers, at ir.Pos) ir.Expr {
 	return build.Binary(ir.Mul, &ir.Math{Fn: ir.IMax, Args: []ir.Expr{roundedUp(total, most, at), build.Int(1, at)}, T: ir.IntType, At: at}, build.Int(cut.Block, at), at)
 }
 
-// noteBlocks notes what a launch is to have for the loop: a team for each group, and a warp for
-// each of its blocks; or a warp for each group.
+// noteBlocks records the launch shape for the loop: a team for each group and a warp for each of
+// its blocks, or a warp for each group.
 func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, by sharers) {
 	at, name := sp.At, sp.Loops[0].Var.Name
 	total, cut := sp.Count(), order.CutOf(d.Reductions[0])
@@ -209,7 +211,7 @@ func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, by sharers) {
 	t.Decide(at, "loop "+name, where, because, mend)
 }
 
-// openBlocks declares what the loop and what follows it need to know.
+// openBlocks declares the variables of the loop and of the code after it.
 func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, by sharers) (b *blocks, out []ir.Stmt) {
 	s, at := sp.Loops[0], sp.At
 	b = &blocks{team: t, red: red, cut: order.CutOf(d.Reductions[0]), by: by, at: at}
@@ -231,7 +233,8 @@ func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, by
 	return b, out
 }
 
-// partsOf is where groups leave their values: those of each team apart where each runs the loop.
+// partsOf returns the location of the values of groups, separate for each team if each team runs
+// the loop.
 func (b *blocks) partsOf(v *ir.Var) part {
 	if b.by == byTeam && !b.Single {
 		return b.newPart(v.Name+"Parts", v.Type, b.cut.MostGroups(), b.at)
@@ -239,7 +242,7 @@ func (b *blocks) partsOf(v *ir.Var) part {
 	return part{pad: b.pad(v.Name+"Parts", storable(v.Type), build.Int(b.cut.MostGroups(), b.at), b.at), elem: v.Type, n: 1}
 }
 
-// placeIn returns the place of group k in a part.
+// placeIn returns the position of group k in a part.
 func (b *blocks) placeIn(k ir.Expr) (team, e ir.Expr) {
 	if b.by == byTeam && !b.Single {
 		return build.Query(ir.TeamNum, b.at), k
@@ -247,8 +250,8 @@ func (b *blocks) placeIn(k ir.Expr) (team, e ir.Expr) {
 	return k, build.Int(0, b.at)
 }
 
-// walk returns the loop over sp. Thread 0 leaves the value of each group in scratch memory; in an
-// iteration of another loop there is one group, whose value every thread has behind it.
+// walk returns the loop over sp. Thread 0 stores the value of each group in scratch memory. In an
+// iteration of another loop there is one group, and every thread has its value afterwards.
 func (b *blocks) walk(sp *spaces.Space, body []ir.Stmt) []ir.Stmt {
 	at := b.at
 	list := b.scalars()
@@ -275,16 +278,17 @@ func (b *blocks) walk(sp *spaces.Space, body []ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: b.counted(group, begin, step, build.Compare(ir.Lt, first, b.total, at), work), At: at}}
 }
 
-// counted is a loop in which v goes from first on in steps while cond.
+// counted returns a loop in which v starts at first and advances by step while cond holds.
 func (b *blocks) counted(v *ir.Var, first, step, cond ir.Expr, body []ir.Stmt) []ir.Stmt {
 	at := b.at
 	return []ir.Stmt{build.Decl(v, first, at), &ir.While{Label: &ir.Label{}, Cond: cond, Body: body, At: at,
 		Post: []ir.Stmt{build.Assign(build.Ref(v, at), build.Binary(ir.Add, build.Ref(v, at), step, at), at)}}}
 }
 
-// walkGroups is walk for groups of one block: one is the code of a lane of a group. Each warp takes
-// a group, and its first lane leaves the value; where there are no warps, a team takes as many
-// groups at a time as it has slots for. The teams, of which this is number team, take turns.
+// walkGroups is walk for groups of one block. one returns the code of a lane of a group. Each warp
+// runs a group, and its first lane stores the value; without warps, a team runs as many groups
+// concurrently as it has slots. Groups are distributed round robin over the teams; team is the
+// number of this one.
 func (b *blocks) walkGroups(list []scalar, team, teams ir.Expr, one func(group, lane ir.Expr) []ir.Stmt) []ir.Stmt {
 	at := b.at
 	groups, out := b.Temp("groups", groupsOf(b.total, b.length, b.cut, at), nil)
@@ -320,7 +324,7 @@ func (b *blocks) walkGroups(list []scalar, team, teams ir.Expr, one func(group, 
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
-// walkBlock returns the part of a lane in the block that begins with iteration first.
+// walkBlock returns the part of a lane in the block that starts with iteration first.
 func (b *blocks) walkBlock(sp *spaces.Space, body []ir.Stmt, first, lane ir.Expr) []ir.Stmt {
 	at, f := b.at, sp.Loops[0]
 	from, out := b.Temp("from", first, nil)
@@ -333,7 +337,8 @@ func (b *blocks) walkBlock(sp *spaces.Space, body []ir.Stmt, first, lane ir.Expr
 		part := &spaces.Space{Loops: []*ir.For{&cut}, Order: []int{0}, Label: sp.Label, At: at}
 		return append(out, strategy.WalkBlock(b.Sharer, part, lane, order.Lanes, body, b.red.sums())...)
 	}
-	// A counter in other steps, or of few bits, may wrap behind its last value: iterations count.
+	// A counter with another step, or with few bits, may wrap after its last value, so iterations
+	// are counted.
 	k := b.Local("it", ir.IntType, at)
 	value := build.Binary(ir.Add, b.lo, build.Binary(ir.Mul, build.Ref(k, at), b.step, at), at)
 	one := append([]ir.Stmt{build.Decl(f.Var, build.Convert(f.Var.Type, value, at), at)}, b.TrustedIn(body)...)
@@ -342,7 +347,7 @@ func (b *blocks) walkBlock(sp *spaces.Space, body []ir.Stmt, first, lane ir.Expr
 			Post: []ir.Stmt{build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), build.Int(order.Lanes, at), at), at)}})
 }
 
-// scalars are the copies that a block combines into.
+// scalars returns the private copies into which a block combines values.
 func (b *blocks) scalars() []scalar {
 	var out []scalar
 	for i, it := range b.red.items {
@@ -365,7 +370,7 @@ func (b *blocks) leave(group ir.Expr) []ir.Stmt {
 	return store
 }
 
-// identities gives the copies of a thread the identities.
+// identities initialises the copies of a thread with the identities.
 func (b *blocks) identities(list []scalar) []ir.Stmt {
 	at := b.at
 	var out []ir.Stmt
@@ -378,8 +383,8 @@ func (b *blocks) identities(list []scalar) []ir.Stmt {
 	return out
 }
 
-// meet returns the code for the blocks of a group: one is that of a lane of a block. What the lanes
-// have is in their slots behind it, those of a block next to each other.
+// meet returns the code for the blocks of a group. one returns the code of a lane of a block.
+// Afterwards the values of the lanes are in their slots, those of a block next to each other.
 func (b *blocks) meet(list []scalar, one func(block, lane ir.Expr) []ir.Stmt) []ir.Stmt {
 	at := b.at
 	for _, s := range list {
@@ -408,17 +413,17 @@ func (b *blocks) meet(list []scalar, one func(block, lane ir.Expr) []ir.Stmt) []
 	}), build.Barrier(at))
 }
 
-// placeOf is the number of the slot of a lane.
+// placeOf returns the slot number of a lane.
 func (b *blocks) placeOf(block, lane ir.Expr) ir.Expr {
 	return build.Binary(ir.Add, build.Binary(ir.Mul, block, build.Int(order.Lanes, b.at), b.at), lane, b.at)
 }
 
-// threads is a loop in which the threads of the team share out the numbers below n.
+// threads returns a loop that distributes the numbers below n over the threads of the team.
 func (b *blocks) threads(n int64, body func(i ir.Expr) []ir.Stmt) []ir.Stmt {
 	return b.each("place", build.Query(ir.ThreadNum, b.at), n, build.Query(ir.NumThreads, b.at), body)
 }
 
-// addBlocks adds what a lane has in the blocks behind the first to list, in their order.
+// addBlocks adds the values of a lane from the blocks after the first to list, in their order.
 func (b *blocks) addBlocks(list []scalar, lane ir.Expr) []ir.Stmt {
 	v := b.Local("block", ir.IntType, b.at)
 	var more []ir.Stmt
@@ -428,7 +433,8 @@ func (b *blocks) addBlocks(list []scalar, lane ir.Expr) []ir.Stmt {
 	return []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: v, Lo: build.Int(1, b.at), Hi: build.Int(order.LastBlocks, b.at), Step: build.Int(1, b.at), Rel: ir.Lt, Body: more, At: b.at}}
 }
 
-// halve leaves in list of every thread what all lanes have, each in list of its own: by halves.
+// halve combines the values of all lanes, each in its own copy of list, into list of every thread:
+// by halves.
 func (b *blocks) halve(list []scalar) []ir.Stmt {
 	at := b.at
 	var out []ir.Stmt
@@ -449,7 +455,7 @@ func (b *blocks) halve(list []scalar) []ir.Stmt {
 	return out
 }
 
-// halveSlots leaves in the first slot of so many blocks what those of its lanes have, by halves.
+// halveSlots combines the lanes of each block in its first slot, by halves.
 func (b *blocks) halveSlots(list []scalar, blocks int64) []ir.Stmt {
 	at := b.at
 	var out []ir.Stmt
@@ -473,14 +479,14 @@ func (b *blocks) halveSlots(list []scalar, blocks int64) []ir.Stmt {
 	return out
 }
 
-// each is a loop from first up to n in steps.
+// each returns a loop from first to n-1 by step.
 func (b *blocks) each(name string, first ir.Expr, n int64, step ir.Expr, body func(i ir.Expr) []ir.Stmt) []ir.Stmt {
 	v := b.Local(name, ir.IntType, b.at)
 	i := build.Ref(v, b.at)
 	return b.counted(v, first, step, build.Compare(ir.Lt, i, build.Int(n, b.at), b.at), body(i))
 }
 
-// inGroup leaves in list of every thread the value of a group, of which the slots have the lanes.
+// inGroup sets list of every thread to the value of a group, whose lanes are in the slots.
 func (b *blocks) inGroup(list []scalar) []ir.Stmt {
 	at := b.at
 	if b.Shuffles() {
@@ -509,7 +515,7 @@ func (b *blocks) inGroup(list []scalar) []ir.Stmt {
 	return out
 }
 
-// finishLeague has the team that finishes last combine the values of the groups.
+// finishLeague makes the last team to finish combine the values of the groups.
 func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if b.depth > 0 {
 		panic("gompss: bug: a reduction over the league in blocks is in a loop of the teams")
@@ -521,7 +527,7 @@ func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	w.Writes.AddVar(last)
 	var out []ir.Stmt
 	if b.open.beyondTeam() || b.cut.Blocks == 1 {
-		out = barrier(at) // what any thread touched comes before the ticket, and so before what follows it
+		out = barrier(at) // all accesses of the threads precede the ticket and the code after it
 	} else {
 		out = b.sync(w, true, at)
 	}
@@ -536,8 +542,8 @@ func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	return append(out, b.last)
 }
 
-// meetGroups leaves in the copies of every thread of the team what the groups have left in scratch
-// memory, combined.
+// meetGroups sets the copies of every thread of the team to the combined values of the groups in
+// scratch memory.
 func (b *blocks) meetGroups() []ir.Stmt {
 	at := b.at
 	groups, out := b.Temp("groups", groupsOf(b.total, b.length, b.cut, at), nil)
@@ -564,11 +570,11 @@ func (b *blocks) meetGroups() []ir.Stmt {
 	return append(out, b.inGroup(list)...)
 }
 
-// groupsAtOnce is how many values of groups a lane loads before it combines the first of them,
-// where there may be many: it waits for memory once for all of them.
+// groupsAtOnce is the number of values of groups that a lane loads before it combines the first of
+// them, if there may be many: the loads overlap.
 const groupsAtOnce = 4
 
-// takeGroup loads the values of group k, and combines them into list.
+// takeGroup returns the loads of the values of group k, and the code that combines them into list.
 func (b *blocks) takeGroup(list []scalar, k ir.Expr) (loads, folds []ir.Stmt) {
 	at := b.at
 	for i, it := range b.red.items {
@@ -585,10 +591,10 @@ func (b *blocks) takeGroup(list []scalar, k ir.Expr) (loads, folds []ir.Stmt) {
 	return loads, folds
 }
 
-// finishTeam leaves the result in the copies of every thread of the one team that runs the loop.
+// finishTeam sets the copies of every thread of a single team to the result.
 func (b *blocks) finishTeam() []ir.Stmt {
 	if b.by == inIteration {
-		return nil // they have it
+		return nil // the threads have it
 	}
 	return append([]ir.Stmt{build.Barrier(b.at)}, b.meetGroups()...)
 }

@@ -17,29 +17,29 @@ import (
 type item struct {
 	ir.Reduction
 	acc, idx *ir.Var // the copy, of the place's type; idx for MinLoc and MaxLoc
-	lo, n    int64   // the part of a fixed array that is reduced, in scalars; n is 0 for a scalar
+	lo, n    int64   // the reduced part of a fixed array, in scalars; n is 0 for a scalar
 
-	part, idxPart part // where the teams leave theirs
+	part, idxPart part // where the teams store their values
 }
 
-// reductions are those of one construct.
+// reductions are the reductions of one construct.
 type reductions struct {
 	items     []item
 	decls     []ir.Stmt // of the copies
-	perThread bool      // each thread has a result of its own
-	league    bool      // the teams' results are to be combined
-	inBlocks  bool      // they have the order of package order
-	blocks    *blocks   // with inBlocks: the loop
+	perThread bool      // each thread has its own result
+	league    bool      // the results of the teams are combined
+	inBlocks  bool      // in the order of package order
+	blocks    *blocks   // the loop, if inBlocks is set
 }
 
-// maxWarps is the greatest number of warps of a team that uses shuffles, maxTeam the greatest
-// number of threads of any.
+// maxWarps is the maximum number of warps of a team that uses shuffles, and maxTeam the maximum
+// number of threads of any team.
 const (
 	maxWarps = 32
 	maxTeam  = 1024
 )
 
-// startReductions makes the copies that begin with the identity and puts them into body.
+// startReductions creates the copies, initialised with the identity, and inserts them into body.
 func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.Pos) *reductions {
 	out := &reductions{}
 	c := &copies{lowering: l, at: at, vars: map[*ir.Var]*ir.Var{}, parts: map[*ir.Var][][2]int64{}}
@@ -66,18 +66,18 @@ func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.P
 	return out
 }
 
-// copies are the private copies of the places of one construct.
+// copies are the private copies of the reduced places of one construct.
 type copies struct {
 	*lowering
 	at    ir.Pos
 	decls []ir.Stmt
 	vars  map[*ir.Var]*ir.Var    // of places that are variables
-	other []placeCopy            // of *p and the like
-	parts map[*ir.Var][][2]int64 // of arrays: what the copy stands for
+	other []placeCopy            // of other places, such as *p
+	parts map[*ir.Var][][2]int64 // of arrays: the parts that the copy represents
 }
 
-// shared returns the copy of an array of which another part is reduced already, with what this part
-// begins with put in.
+// shared returns the copy of an array of which another part is already reduced, after adding the
+// initial value of this part.
 func (c *copies) shared(place ir.Expr, it *item) *ir.Var {
 	r, ok := place.(*ir.Ref)
 	if !ok || c.vars[r.Var] == nil {
@@ -94,7 +94,7 @@ func (c *copies) shared(place ir.Expr, it *item) *ir.Var {
 	return acc
 }
 
-// part notes which elements of an array it combines.
+// part records the elements of an array that it combines.
 func (c *copies) part(it *item) {
 	if v := query.RefVar(it.Place); v != nil && it.n > 0 {
 		lo, hi := it.elements()
@@ -102,7 +102,7 @@ func (c *copies) part(it *item) {
 	}
 }
 
-// elements returns the elements of the array, which may be arrays, that it combines.
+// elements returns the range of array elements, which may be arrays, that it combines.
 func (it *item) elements() (lo, hi int64) {
 	each := scalarsIn(it.Place.Type().Elem)
 	return it.lo / each, (it.lo + it.n) / each
@@ -128,10 +128,10 @@ func (c *copies) add(place, init ir.Expr) *ir.Var {
 	return v
 }
 
-// rewrite returns list with the copies in the places' stead. An element of an array beside the
-// parts that are combined stays where it is.
+// rewrite returns list with the places replaced by their copies. An array element outside the
+// combined parts is not replaced.
 func (c *copies) rewrite(list []ir.Stmt) []ir.Stmt {
-	stays := map[*ir.Var]*ir.Var{} // names for the arrays themselves, while the copies take theirs
+	stays := map[*ir.Var]*ir.Var{} // names for the arrays themselves, whose names the copies take
 	apart := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		for _, o := range c.other {
 			if query.Same(e, o.place) {
@@ -163,13 +163,13 @@ func refVarOf(x *ir.Index, ok bool) *ir.Var {
 	return query.RefVar(x.X)
 }
 
-// beside reports whether element i of v is in none of the parts that are combined.
+// beside reports whether element i of v is in none of the combined parts.
 func (c *copies) beside(v *ir.Var, i ir.Expr) bool {
 	at, ok := query.Int64(i)
 	return ok && len(c.parts[v]) > 0 && !slices.ContainsFunc(c.parts[v], func(p [2]int64) bool { return p[0] <= at && at < p[1] })
 }
 
-// reducedPlace returns the place that the copy stands for: all of an array where only a part of it
+// reducedPlace returns the place that the copy represents: a whole array even if only a part of it
 // is reduced.
 func (l *lowering) reducedPlace(it *item) ir.Expr {
 	place := it.Place
@@ -197,8 +197,8 @@ func (l *lowering) reducedPlace(it *item) ir.Expr {
 	return place
 }
 
-// scalarsIn returns the number of scalars in a scalar, an array or an array of arrays, scalarOf
-// their type.
+// scalarsIn returns the number of scalars in a scalar, an array or an array of arrays; scalarOf
+// returns their type.
 func scalarsIn(t *ir.Type) int64 {
 	if t.Kind != ir.Array {
 		return 1
@@ -213,7 +213,7 @@ func scalarOf(t *ir.Type) *ir.Type {
 	return t
 }
 
-// scalarAt is scalar number e of array x, of whatever it is an array.
+// scalarAt returns scalar number e of array x, which may be an array of arrays.
 func scalarAt(x, e ir.Expr, at ir.Pos) ir.Expr {
 	elem := x.Type().Elem
 	if elem.Kind != ir.Array {
@@ -224,7 +224,7 @@ func scalarAt(x, e ir.Expr, at ir.Pos) ir.Expr {
 	return scalarAt(build.Index(x, part(ir.Div), at), part(ir.Rem), at)
 }
 
-// startValue is a value of type t of identities of op.
+// startValue returns a value of type t that consists of identities of op.
 func startValue(op ir.Op, t *ir.Type, at ir.Pos) ir.Expr {
 	if t.Kind != ir.Array {
 		return build.Identity(op, t, at)
@@ -236,11 +236,11 @@ func startValue(op ir.Op, t *ir.Type, at ir.Pos) ir.Expr {
 	return c
 }
 
-// scalar is one value to combine over a team: held in acc (and idx) of every thread.
+// scalar is one value to combine over a team: it is in acc (and idx) of every thread.
 type scalar struct {
 	op       ir.Op
 	acc, idx *ir.Var
-	n        int  // tells the slots of one construct apart
+	n        int  // distinguishes the slots of one construct
 	lanes    bool // a slot for each lane of the blocks of a group
 }
 
@@ -250,10 +250,10 @@ type combiner struct {
 	*placement
 	*barriers
 	*leader
-	last *ir.If // what the last team does after the latest reduction over the league
+	last *ir.If // the code of the last team after the latest reduction over the league
 }
 
-// What slots of a reduction hold.
+// The contents of the slots of a reduction.
 const (
 	slotValue = "reduce"
 	slotIndex = "reduce index"
@@ -267,13 +267,13 @@ func (c *combiner) idxSlot(s scalar, at ir.Pos) *ir.Var {
 	return c.slots(slotIndex, s, s.idx.Type, at)
 }
 
-// slotOf names the slots of the values of one sum, or of their indices.
+// slotOf names the slots of the values, or the indices, of one sum.
 func slotOf(what string, elem *ir.Type, n int) crews.Slot {
 	return crews.Slot{What: what, Kind: elem.Kind, N: n}
 }
 
-// slots is the team memory that holds a value of each lane of s, or of each thread or warp. Loops
-// of a launch, which combine theirs one after the other, have the same.
+// slots returns the team memory with a value for each lane of s, or for each thread or warp. Loops
+// of a launch that combine one after the other share it.
 func (c *combiner) slots(what string, s scalar, elem *ir.Type, at ir.Pos) *ir.Var {
 	typ := c.slotType(elem)
 	if s.lanes {
@@ -291,17 +291,17 @@ func (c *combiner) slotType(elem *ir.Type) *ir.Type {
 		return ir.ArrayOf(elem, maxWarps)
 	}
 	if n, ok := query.Int64(forms.OrZero(c.Launch.MaxThreads)); ok && n > 0 && n < maxTeam {
-		return ir.ArrayOf(elem, (n+31)/32*32) // a team that must be whole warps may have more than asked for
+		return ir.ArrayOf(elem, (n+31)/32*32) // a team of whole warps may have more threads than requested
 	}
 	return ir.ArrayOf(elem, maxTeam)
 }
 
-// slotsOf returns the team memory that finishing r uses, so that it can be free when the construct
-// begins.
+// slotsOf returns the team memory that finishing r uses, so that it is available when the construct
+// starts.
 func (c *combiner) slotsOf(r *reductions) []*ir.Var {
 	var out []*ir.Var
 	if c.seg.whole != nil {
-		return nil // its own barriers keep uses of the slots apart
+		return nil // its barriers separate the uses of the slots
 	}
 	for i, it := range r.items {
 		s := scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i, lanes: r.inBlocks}
@@ -319,8 +319,8 @@ func (c *combiner) slotsOf(r *reductions) []*ir.Var {
 	return out
 }
 
-// allSlots is slotsOf for a parallel body and the worksharing loops in it, of which some may turn
-// out to run in blocks.
+// allSlots is slotsOf for a parallel body and the worksharing loops in it, some of which may run in
+// blocks.
 func (c *combiner) allSlots(s *ir.Construct, r *reductions, inBlocks func(*ir.For) bool) []*ir.Var {
 	out := c.slotsOf(r)
 	ir.WalkStmts(s.Body, func(st ir.Stmt) bool {
@@ -340,7 +340,7 @@ func (c *combiner) allSlots(s *ir.Construct, r *reductions, inBlocks func(*ir.Fo
 	return out
 }
 
-// finishReductions combines the copies and applies them to their places once. barrier makes a
+// finishReductions combines the copies and applies them to their places once. barrier returns a
 // barrier.
 func (c *combiner) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if len(r.items) == 0 {
@@ -378,7 +378,7 @@ func (c *combiner) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Po
 	}
 	before := c.open.clone()
 	apply := c.apply(r.items, at)
-	if !r.perThread { // no barrier of the combination came before
+	if !r.perThread { // the combination contained no barrier
 		x := c.Effects.Stmts(apply)
 		c.open = before
 		out = append(out, c.sync(x, true, at)...)
@@ -394,7 +394,7 @@ func how(shuffles bool) string {
 	return "a tree in team memory: teams need not be whole warps"
 }
 
-// overTeam leaves the combination of all threads' copies in the copy of every thread.
+// overTeam sets the copy of every thread to the combination of all threads' copies.
 func (c *combiner) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if w := c.seg.whole; w != nil {
 		return w.reduce(c, items, at, barrier)
@@ -419,7 +419,7 @@ func (c *combiner) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.S
 		if it.n > 0 {
 			if before {
 				out = append(out, barrier(at)...)
-				before = false // the loop over elements ends with one
+				before = false // the loop over elements ends with a barrier
 			}
 			out = append(out, c.overElements(it, c.slotNumber(items, i), at, barrier)...)
 		}
@@ -427,15 +427,16 @@ func (c *combiner) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.S
 	return out
 }
 
-// atOnce is how many values a team combines at once: a quarter of its memory holds their slots.
+// atOnce returns the number of values that a team combines together: their slots fill a quarter of
+// its memory.
 func (c *combiner) atOnce() int {
 	slots := c.slotType(ir.Float64Type).Size
 	return max(int(c.Device().Memory.StaticShared/4/slots), 1)
 }
 
-// slotNumber is the number of the slots of items[i]: its own where there is room for all, else one
-// of its own among the scalars that are combined at once, while arrays, one after the other, have
-// those of scalars that are done.
+// slotNumber returns the number of the slots of items[i]. If there is no room for all, scalars that
+// are combined together have different numbers, and arrays, which are combined one after the other,
+// reuse those of finished scalars.
 func (c *combiner) slotNumber(items []item, i int) int {
 	if len(items) <= c.atOnce() {
 		return i
@@ -466,9 +467,9 @@ func elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
 		Rel: ir.Lt, Body: body, At: at}
 }
 
-// combineTeam leaves in acc of every thread what all of them held, combined in the order of the
+// combineTeam sets acc of every thread to the combination of all values, in the order of the
 // threads. Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017,
-// section 3.6.3; differs: every thread reads the warps' results, so one barrier is enough.
+// section 3.6.3; differs: every thread reads the warps' results, so one barrier suffices.
 func (c *combiner) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if !c.Shuffles() {
 		return c.tree(list, at, barrier)
@@ -496,7 +497,7 @@ func (c *combiner) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []
 	return append(append(out, read...), loop)
 }
 
-// readSlot remembers that all threads read the slots after the last barrier.
+// readSlot records that all threads read the slots after the last barrier.
 func (c *combiner) readSlot(s scalar, at ir.Pos) {
 	c.open.all.Reads.AddVar(c.accSlot(s, at))
 	if s.idx != nil {
@@ -504,7 +505,7 @@ func (c *combiner) readSlot(s scalar, at ir.Pos) {
 	}
 }
 
-// overWarp leaves the combination of a warp in its lane 0.
+// overWarp combines the values of a warp in its lane 0.
 func (c *combiner) overWarp(list []scalar, at ir.Pos) []ir.Stmt {
 	d := c.Local("d", ir.IntType, at)
 	var body []ir.Stmt
@@ -546,7 +547,7 @@ func (c *combiner) tree(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt
 	}
 	out = append(out, barrier(at)...)
 	twice := build.Binary(ir.Mul, build.Ref(d, at), build.Int(2, at), at)
-	within := build.Binary(ir.And, me, build.Binary(ir.Sub, twice, build.Int(1, at), at), at) // twice is a power of two
+	within := build.Binary(ir.And, me, build.Binary(ir.Sub, twice, build.Int(1, at), at), at) // valid because twice is a power of two
 	leads := build.Compare(ir.Eq, within, build.Int(0, at), at)
 	has := build.Compare(ir.Lt, mate, build.Query(ir.NumThreads, at), at)
 	step := append([]ir.Stmt{&ir.If{Cond: build.Compare(ir.LAnd, leads, has, at), Then: fold, At: at}}, barrier(at)...)
@@ -583,7 +584,7 @@ func (c *combiner) foldSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
 	return fold(s, build.Index(build.Ref(c.accSlot(s, at), at), i, at), other, at)
 }
 
-// fold combines another value into s.
+// fold returns code that combines another value into s.
 func fold(s scalar, value, idx ir.Expr, at ir.Pos) []ir.Stmt {
 	if s.idx == nil {
 		return []ir.Stmt{build.Assign(build.Ref(s.acc, at), build.Combine(s.op, build.Ref(s.acc, at), value, at), at)}
@@ -601,7 +602,7 @@ func beats(op ir.Op) ir.Op {
 	return ir.Gt
 }
 
-// apply combines the results, which all threads hold, into their places: each thread into its copy
+// apply combines the results, which all threads have, into their places: each thread into its copy
 // of a replicated variable, thread 0 into memory.
 func (c *combiner) apply(items []item, at ir.Pos) []ir.Stmt {
 	var all, one []ir.Stmt
@@ -628,7 +629,8 @@ func (c *combiner) updates(items []item, at ir.Pos) []ir.Stmt {
 	return out
 }
 
-// update applies one result. On a tie a location from before the construct stays, as it does in Go.
+// update applies one result. If values are equal, a location from before the construct remains, as
+// in Go.
 func (c *combiner) update(it item, at ir.Pos) []ir.Stmt {
 	place, before := forms.MasterOf(it.Place), c.before(it.Place)
 	switch {
@@ -653,7 +655,7 @@ func (c *combiner) update(it item, at ir.Pos) []ir.Stmt {
 	return []ir.Stmt{build.Assign(place, build.Combine(it.Op, before, build.Ref(it.acc, at), at), at)}
 }
 
-// sums are the parts that a thread has.
+// sums returns the parts of a thread.
 func (r *reductions) sums() []strategy.Sum {
 	var out []strategy.Sum
 	for _, it := range r.items {

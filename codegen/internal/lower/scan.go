@@ -11,11 +11,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// splitScans gives every loop that scans to what can run it: one team, whose threads scan tile by
-// tile; the whole league, in three steps that are loops of teams and scans of one team; or one
-// thread, in order.
+// splitScans assigns every loop with a scan to one team, whose threads scan tile by tile; to the
+// whole league, as three steps that are team loops and scans of one team; or to one thread, in
+// order.
 //
-// The order of the operations follows from the trip count alone: see scanChunks and team.scan.
+// The order of the operations depends on the trip count alone: see scanChunks and team.scan.
 func (l *lowering) splitScans() {
 	l.FindScans()
 	l.Kernel.Body = l.scansIn(l.Kernel.Body, mapping.InKernel)
@@ -60,9 +60,9 @@ func (l *lowering) scanIn(s ir.Stmt, at mapping.Level) []ir.Stmt {
 	return []ir.Stmt{s}
 }
 
-// provenScan places f where its order does not show: where it is proved, where a test at the launch
-// shows it, and else in order. Prescriptive loops are trusted, but for what one iteration reads
-// after it has stored.
+// provenScan places f in parallel if its iterations are proved independent, or if a test at the
+// launch proves it; otherwise in order. Prescriptive loops are assumed independent, except that an
+// iteration must not read after it has stored.
 func (l *lowering) provenScan(f *ir.For, at mapping.Level) []ir.Stmt {
 	m := mapping.NewMapper(l.Work)
 	free := func() bool { return m.ScanFree(f) }
@@ -79,8 +79,7 @@ func (l *lowering) provenScan(f *ir.For, at mapping.Level) []ir.Stmt {
 	return []ir.Stmt{test}
 }
 
-// scanAlone lets one thread run f in order; inside a parallel construct, of whose threads f is, one
-// of them.
+// scanAlone makes one thread run f in order; inside a parallel construct, one of its threads.
 func (l *lowering) scanAlone(f *ir.For, at mapping.Level, why string) []ir.Stmt {
 	list := l.scanInOrder(f, why)
 	if d := f.Directive; at != mapping.InThreads || d.Parts&(ir.Workshare|ir.Loop) == 0 || d.Parts&ir.Parallel != 0 {
@@ -89,7 +88,7 @@ func (l *lowering) scanAlone(f *ir.For, at mapping.Level, why string) []ir.Stmt 
 	return []ir.Stmt{&ir.Construct{Directive: &ir.Directive{Parts: ir.Single, Text: f.Directive.Text, At: f.Directive.At}, Body: list, At: f.At}}
 }
 
-// placeScan decides what runs f, which stands at a level.
+// placeScan decides which threads run f.
 func (l *lowering) placeScan(f *ir.For, at mapping.Level) []ir.Stmt {
 	d := *f.Directive
 	c := *f
@@ -121,7 +120,7 @@ func (l *lowering) placeScan(f *ir.For, at mapping.Level) []ir.Stmt {
 	return []ir.Stmt{&c}
 }
 
-// scanInOrder lets one thread run f as it is written.
+// scanInOrder makes one thread run f as it is written.
 func (l *lowering) scanInOrder(f *ir.For, why string) []ir.Stmt {
 	d := f.Directive
 	l.Decide(f.At, "scan "+f.Var.Name, "one thread, in order", why, "")
@@ -134,7 +133,7 @@ func (l *lowering) scanInOrder(f *ir.For, why string) []ir.Stmt {
 	return forms.Scoped(firsts, []ir.Stmt{&c}, f.At)
 }
 
-// orderScans lets one thread run every scan, as vector code does.
+// orderScans makes one thread run every scan, as vector code does.
 func (l *lowering) orderScans() {
 	l.Kernel.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok && f.Directive != nil && f.Directive.Scan != nil {
@@ -144,17 +143,20 @@ func (l *lowering) orderScans() {
 	}}).CopyStmts(l.Kernel.Body)
 }
 
-// A scan over the league is cut into at most maxScanChunks chunks of whole tiles, of at least
-// leastScanChunk iterations.
+// A scan over the league is divided into at most maxScanChunks chunks of whole tiles, with at least
+// leastScanChunk iterations each.
 const (
 	maxScanChunks  = 1024
 	leastScanChunk = 4096
 	scanGroup      = 32
 )
 
-// scanOverLeague scans by all teams: each one combines the updates of its chunks, one team scans
+// scanOverLeague scans with all teams: each team combines the updates of its chunks, one team scans
 // the results of the chunks, and each team scans its chunks from there. The input phase runs twice,
-// so that it must store nothing: nil where it does.
+// so it must not store anything; otherwise scanOverLeague returns nil.
+//
+// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016,
+// section 2 (reduce, then scan); differs: chunks follow from the trip count, not from the device.
 //
 // Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016,
 // section 2 (reduce, then scan); differs: chunks follow from the trip count, not from the device.
@@ -185,8 +187,8 @@ func (l *lowering) scanOverLeague(f *ir.For) []ir.Stmt {
 	return s.steps(input)
 }
 
-// scanInput returns a copy of what updates the places of f, without the rest of the body; why says
-// what keeps it from running more than once.
+// scanInput returns a copy of the statements that update the places of f, without the rest of the
+// body. why is the reason why they cannot run more than once.
 func (l *lowering) scanInput(f *ir.For) (list []ir.Stmt, why string) {
 	first, second, ok := analysis.ScanPhases(f)
 	if !ok {
@@ -221,15 +223,16 @@ type leagueScan struct {
 	sums                 []*chunkSum
 }
 
-// A chunkSum is one scanned place: what each chunk combines, and what comes before each chunk.
+// A chunkSum is one scanned place: the combined value of each chunk, and the value before each
+// chunk.
 type chunkSum struct {
 	r        ir.Reduction
-	run, at  *ir.Var // the value as it goes from chunk to chunk, and the index of a pair
+	run, at  *ir.Var // the running value from chunk to chunk, and the index of a pair
 	parts    *ir.Var
 	partsIdx *ir.Var
 }
 
-// steps returns the three steps. The width of the chunks follows from the trip count alone.
+// steps returns the three steps. The width of the chunks depends on the trip count alone.
 func (s *leagueScan) steps(input []ir.Stmt) []ir.Stmt {
 	f, at := s.f, s.at
 	var out []ir.Stmt
@@ -250,8 +253,8 @@ func (s *leagueScan) steps(input []ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
-// held declares the running value of a place, which begins with what the place holds, and the
-// values of the chunks.
+// held declares the running value of a place, with the value of the place as its initial value, and
+// the values of the chunks.
 func (s *leagueScan) held(place ir.Expr, out *[]ir.Stmt) (run, parts *ir.Var) {
 	name := "part"
 	if v := ir.RootVar(place); v != nil {
@@ -263,14 +266,14 @@ func (s *leagueScan) held(place ir.Expr, out *[]ir.Stmt) (run, parts *ir.Var) {
 	return run, parts
 }
 
-// teams is a loop over chunks that the teams share.
+// teams returns a loop over chunks that is distributed over the teams.
 func (s *leagueScan) teams(c *ir.Var, hi ir.Expr, body []ir.Stmt) ir.Stmt {
 	d := s.f.Directive
 	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, s.at), Hi: hi, Step: build.Int(1, s.at), Rel: ir.Lt, Body: body, At: s.at,
 		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute, Text: d.Text, At: d.At, NumTeams: d.NumTeams, ThreadLimit: d.ThreadLimit, Mode: d.Mode}}
 }
 
-// chunk is the loop over the iterations of chunk c, whose threads run body.
+// chunk returns the loop over the iterations of chunk c, whose threads run body.
 func (s *leagueScan) chunk(c *ir.Var, body []ir.Stmt, reductions []ir.Reduction, scan *ir.Scan) ir.Stmt {
 	f, at, d := s.f, s.at, s.f.Directive
 	own := &ir.For{Label: f.Label, Var: f.Var, Body: body, At: f.At, Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At,
@@ -291,10 +294,10 @@ func (s *leagueScan) chunk(c *ir.Var, body []ir.Stmt, reductions []ir.Reduction,
 	return s.fresh(own)
 }
 
-// fresh returns a copy of s with variables of its own.
+// fresh returns a copy of s with new variables.
 func (s *leagueScan) fresh(st ir.Stmt) ir.Stmt { return s.CopyOf([]ir.Stmt{st}, &s.Kernel.NumVars)[0] }
 
-// renamed returns the body with v in the place of each scanned one, and the reductions of a chunk.
+// renamed returns the body with v instead of the scanned variables, and the reductions of a chunk.
 func (s *leagueScan) renamed(body []ir.Stmt, v, idx []*ir.Var) ([]ir.Stmt, []ir.Reduction) {
 	c := &copies{lowering: s.lowering, at: s.at, vars: map[*ir.Var]*ir.Var{}, parts: map[*ir.Var][][2]int64{}}
 	name := func(place ir.Expr, to *ir.Var) {
@@ -317,7 +320,8 @@ func (s *leagueScan) renamed(body []ir.Stmt, v, idx []*ir.Var) ([]ir.Stmt, []ir.
 	return c.rewrite(body), out
 }
 
-// own declares what a team combines or scans, of each place, beginning with what init says.
+// own declares the variables that a team combines or scans, one for each place, with initial values
+// from init.
 func (s *leagueScan) own(init func(x *chunkSum, idx bool) ir.Expr) (decls []ir.Stmt, v, idx []*ir.Var) {
 	for _, x := range s.sums {
 		a := s.Local(x.run.Name, x.run.Type, s.at)
@@ -332,7 +336,7 @@ func (s *leagueScan) own(init func(x *chunkSum, idx bool) ir.Expr) (decls []ir.S
 	return decls, v, idx
 }
 
-// combine is the first step: what the updates of each chunk but the last come to.
+// combine is the first step: the combined updates of each chunk except the last.
 func (s *leagueScan) combine(input []ir.Stmt) ir.Stmt {
 	c := s.Local("chunk", ir.IntType, s.at)
 	body, v, idx := s.own(func(x *chunkSum, idx bool) ir.Expr {
@@ -346,7 +350,7 @@ func (s *leagueScan) combine(input []ir.Stmt) ir.Stmt {
 	if slices.ContainsFunc(reductions, func(r ir.Reduction) bool {
 		return r.Place.Type().IsFloat() && (r.Op == ir.Add || r.Op == ir.Mul) || r.Index != nil
 	}) {
-		scan = &ir.Scan{At: s.f.Directive.Scan.At} // in the order of the scan
+		scan = &ir.Scan{At: s.f.Directive.Scan.At} // a scan fixes the order of the operations
 		inside = append(inside, &ir.Block{At: s.at})
 	}
 	body = append(body, s.chunk(c, inside, reductions, scan))
@@ -359,8 +363,8 @@ func (s *leagueScan) combine(input []ir.Stmt) ir.Stmt {
 	return s.teams(c, build.Binary(ir.Sub, s.chunks, build.Int(1, s.at), s.at), body)
 }
 
-// overChunks is the second step: one team puts what comes before each chunk in the place of what
-// the chunk comes to.
+// overChunks is the second step: one team replaces the value of each chunk by the value before the
+// chunk.
 func (s *leagueScan) overChunks() ir.Stmt {
 	at := s.at
 	c := s.Local("chunk", ir.IntType, at)
@@ -389,7 +393,7 @@ func (s *leagueScan) overChunks() ir.Stmt {
 		Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At, Sharing: ir.Sharing{Reductions: reductions}, Scan: &ir.Scan{Exclusive: true, At: d.Scan.At}}}
 }
 
-// scanChunks is the third step: the scan of each chunk, from what comes before it.
+// scanChunks is the third step: the scan of each chunk, starting with the value before it.
 func (s *leagueScan) scanChunks() ir.Stmt {
 	at := s.at
 	c := s.Local("chunk", ir.IntType, at)

@@ -13,7 +13,7 @@ import (
 // A teamScan is a loop that the threads of a team scan, tile by tile.
 //
 // The order of the operations: groups of scanGroup iterations are combined by doubling distances,
-// and what comes before a group is the fold of the groups in front of it, from the first one on. It
+// and the value before a group is the fold of the earlier groups, from the first one on. The order
 // does not depend on the number of threads. Source: Kogge and Stone, A Parallel Algorithm for the
 // Efficient Solution of a General Class of Recurrence Equations, 1973 (the doubling).
 type teamScan struct {
@@ -22,12 +22,13 @@ type teamScan struct {
 	c         spaces.Counting
 	items     []scanItem
 	exclusive bool
-	input     []ir.Stmt // what updates the copies
-	output    []ir.Stmt // what reads them
+	input     []ir.Stmt // the statements that update the copies
+	output    []ir.Stmt // the statements that read them
 	at        ir.Pos
 }
 
-// A scanItem is one scanned place: the thread's copy and the value that goes from tile to tile.
+// A scanItem is one scanned place: the thread's copy and the value that is passed from tile to
+// tile.
 type scanItem struct {
 	scalar
 	place, placeIdx ir.Expr
@@ -39,11 +40,10 @@ type pair struct{ v, i *ir.Var }
 
 func (x scanItem) acc() pair { return pair{x.scalar.acc, x.idx} }
 
-// tileOfAny is the number of iterations that a team scans at once where it may have any number of
-// threads.
+// tileOfAny is the number of iterations in a tile if the team may have any number of threads.
 const tileOfAny = 256
 
-// shareScan lowers a scan that is a parallel construct of its own.
+// shareScan lowers a scan that is a separate parallel construct.
 func (t *team) shareScan(s *ir.For) []ir.Stmt {
 	defer t.InRegion(s)()
 	d := s.Directive
@@ -87,7 +87,7 @@ func (p *threads) shareScan(s *ir.For) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: out, At: s.At}}
 }
 
-// start takes the phases apart and returns the team memory that the scan uses.
+// start splits the loop into its phases and returns the team memory that the scan uses.
 func (s *teamScan) start(red *reductions, scan *ir.Scan, only ir.Expr) []*ir.Var {
 	last := len(s.sp.Body) - 1
 	first, second := s.sp.Body[:last], s.sp.Body[last].(*ir.Block).Body
@@ -119,7 +119,7 @@ func (s *teamScan) start(red *reductions, scan *ir.Scan, only ir.Expr) []*ir.Var
 	return slots
 }
 
-// wholeTeam reports whether the threads that scan are all of a team of whole warps.
+// wholeTeam reports whether all threads of a team of whole warps take part in the scan.
 func (s *teamScan) wholeTeam(only ir.Expr) bool {
 	q, ok := s.count.(*ir.Query)
 	return ok && q.What == ir.NumThreads && only == nil && s.Shuffles()
@@ -176,7 +176,7 @@ func (s *teamScan) lower(red *reductions, only ir.Expr) []ir.Stmt {
 	return append(out, loop)
 }
 
-// finish leaves the values behind the last iteration in the places.
+// finish assigns the values after the last iteration to the places.
 func (s *teamScan) finish(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	out := barrier(s.at) // every thread has read the places
 	var all, one []ir.Stmt
@@ -199,7 +199,7 @@ func (s *teamScan) finish(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// reset makes the thread's copies identities.
+// reset initialises the thread's copies with identities.
 func (s *teamScan) reset() []ir.Stmt {
 	var out []ir.Stmt
 	for _, x := range s.items {
@@ -211,8 +211,9 @@ func (s *teamScan) reset() []ir.Stmt {
 	return out
 }
 
-// byWarps scans a tile of an iteration a thread: the warps by shuffles, their results in team
-// memory. The results of two tiles have places of their own, so that one barrier a tile is enough.
+// byWarps scans a tile with one iteration for each thread: warps use shuffles, and their results
+// are in team memory. Consecutive tiles use different memory, so that one barrier for each tile
+// suffices.
 func (s *teamScan) byWarps(base, parity *ir.Var) []ir.Stmt {
 	at := s.at
 	it, on := s.Local("it", ir.IntType, at), s.Local("on", ir.BoolType, at)
@@ -246,8 +247,8 @@ func (s *teamScan) byWarps(base, parity *ir.Var) []ir.Stmt {
 	return append(out, build.Assign(build.Ref(parity, at), build.Binary(ir.Sub, build.Int(1, at), build.Ref(parity, at), at), at))
 }
 
-// overGroup leaves in the copy of each thread the combination of those of its group up to it;
-// before is that of the thread in front of it, for an exclusive scan.
+// overGroup sets the copy of each thread to the combination of the values in its group up to its
+// own. before is the copy of the preceding thread, for an exclusive scan.
 func (s *teamScan) overGroup(x scanItem, lane *ir.Var) (out []ir.Stmt, before pair) {
 	at := s.at
 	from := func(d int64, name string) pair {
@@ -268,12 +269,12 @@ func (s *teamScan) overGroup(x scanItem, lane *ir.Var) (out []ir.Stmt, before pa
 	return out, before
 }
 
-// values is a value with its index as expressions.
+// exprPair is a value with its index, as expressions.
 type exprPair struct{ v, i ir.Expr }
 
 func refs(p pair, at ir.Pos) exprPair { return exprPair{build.Ref(p.v, at), refOr(p.i, at)} }
 
-// join sets to to left combined with right, in this order: of two equal ones the left one wins.
+// join sets to to left combined with right, in this order: of two equal values the left one wins.
 func (s *teamScan) join(x scanItem, to pair, left, right exprPair) []ir.Stmt {
 	at := s.at
 	if to.i == nil {
@@ -304,7 +305,7 @@ func (s *teamScan) set(to pair, p exprPair) []ir.Stmt {
 	return out
 }
 
-// put stores p at index i of the team memory of x, got reads it.
+// put stores p at index i of the team memory of x; got reads it.
 func (s *teamScan) put(x scanItem, i ir.Expr, p pair, only ir.Expr) []ir.Stmt {
 	out := []ir.Stmt{build.Assign(build.Index(build.Ref(s.slotFor(x, false, only), s.at), i, s.at), build.Ref(p.v, s.at), s.at)}
 	if p.i != nil {
@@ -321,9 +322,9 @@ func (s *teamScan) got(x scanItem, i ir.Expr, only ir.Expr) exprPair {
 	return p
 }
 
-// foldWarps folds the results of the groups of the tile behind what came before: each thread finds
-// what comes before its own group, sets its copies to what the scan phase reads, and takes the
-// whole along to the next tile.
+// foldWarps folds the results of the groups of a tile after the value before the tile: each thread
+// computes the value before its group, sets its copies to the input of the scan phase, and keeps
+// the total for the next tile.
 func (s *teamScan) foldWarps(row ir.Expr, warp, lane *ir.Var, group ir.Expr, prev []pair) []ir.Stmt {
 	at := s.at
 	w := s.Local("w", ir.IntType, at)
@@ -348,8 +349,8 @@ func (s *teamScan) foldWarps(row ir.Expr, warp, lane *ir.Var, group ir.Expr, pre
 	return append(append(out, loop), then...)
 }
 
-// byAny scans a tile of a fixed size by any number of threads, each for every count-th iteration of
-// it.
+// byAny scans a tile of fixed size with any number of threads; each thread runs every count-th
+// iteration.
 func (s *teamScan) byAny(base *ir.Var, only ir.Expr) []ir.Stmt {
 	at := s.at
 	saved, again := s.between(only)
@@ -377,12 +378,12 @@ func (s *teamScan) byAny(base *ir.Var, only ir.Expr) []ir.Stmt {
 	return append(out, build.Barrier(at))
 }
 
-// lastOf is the index of the last element of group h.
+// lastOf returns the index of the last element of group h.
 func (s *teamScan) lastOf(h ir.Expr) ir.Expr {
 	return build.Binary(ir.Add, build.Binary(ir.Mul, h, build.Int(scanGroup, s.at), s.at), build.Int(scanGroup-1, s.at), s.at)
 }
 
-// inputOf runs the input phase of iteration base+v and leaves what it updates in team memory.
+// inputOf runs the input phase of iteration base+v and stores the updated values in team memory.
 func (s *teamScan) inputOf(base, v *ir.Var, saved []savedLocal, only ir.Expr) []ir.Stmt {
 	at := s.at
 	it := s.Local("it", ir.IntType, at)
@@ -398,7 +399,7 @@ func (s *teamScan) inputOf(base, v *ir.Var, saved []savedLocal, only ir.Expr) []
 	return out
 }
 
-// overSlots scans group g in team memory, in the order in which a warp does.
+// overSlots scans group g in team memory, in the order of a warp.
 func (s *teamScan) overSlots(g *ir.Var, only ir.Expr) []ir.Stmt {
 	at := s.at
 	first := s.Local("first", ir.IntType, at)
@@ -453,11 +454,12 @@ func (s *teamScan) outputOf(base, v *ir.Var, saved []savedLocal, again []ir.Stmt
 		&ir.If{Cond: build.Compare(ir.Lt, build.Ref(it, at), s.c.Total, at), Then: run, At: at}}
 }
 
-// A savedLocal is a local of the input phase that the scan phase uses, kept in team memory between
-// the two.
+// A savedLocal is a local variable of the input phase that the scan phase uses, stored in team
+// memory in between.
 type savedLocal struct{ local, slot *ir.Var }
 
-// between returns how the scan phase gets the locals of the input phase: computed again, or saved.
+// between decides how the scan phase obtains the local variables of the input phase: computed
+// again, or saved.
 func (s *teamScan) between(only ir.Expr) (saved []savedLocal, again []ir.Stmt) {
 	if s.exclusive {
 		return nil, nil
@@ -499,7 +501,7 @@ func (s *teamScan) reductions() []ir.Reduction {
 	return out
 }
 
-// phase lowers a phase; a continue in it leads to its end.
+// phase lowers a phase; a continue in it jumps to its end.
 func (s *teamScan) phase(list []ir.Stmt) []ir.Stmt {
 	end, used := &ir.Label{}, false
 	r := &ir.Rewrite{Stmt: func(st ir.Stmt) []ir.Stmt {
@@ -517,7 +519,8 @@ func (s *teamScan) phase(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// hoisted takes the declarations of what later uses out of list, where they become assignments.
+// hoisted moves the declarations of variables that later uses out of list, in which they become
+// assignments.
 func hoisted(list, later []ir.Stmt) (decls, rest []ir.Stmt) {
 	used := ir.Used(later)
 	for _, st := range list {
