@@ -13,24 +13,24 @@ import (
 
 // A segment is a piece of a kernel that becomes one launch: one construct, or code that runs once.
 type segment struct {
-	guards    []ir.Expr // of the Ifs around it
+	guards    []ir.Expr // the conditions of the enclosing Ifs
 	list      []ir.Stmt
 	construct bool
-	oneTeam   bool       // list is sequential code with constructs in it, run by one team
-	whole     *wholeGrid // or, where this is not nil, by all teams as if they were one
-	known     values     // of variables from outside, where the segment begins
-	initial   values     // what variables hold whose memory its reductions are the first to write
-	tail      *ir.If     // of a construct: what the team that finishes last runs at the very end
+	oneTeam   bool       // list is sequential code with constructs, run by one team
+	whole     *wholeGrid // or, if not nil, run by all teams together
+	known     values     // of variables from outside, at the start of the segment
+	initial   values     // the initial values of variables whose memory its reductions write first
+	tail      *ir.If     // of a construct: the code that the last team to finish runs at the end
 }
 
-// values maps variables of the kernel's sequential code to what they hold, as an expression over
-// the parameters alone.
+// values maps variables of the kernel's sequential code to their values, as expressions of the
+// parameters only.
 type values map[*ir.Var]ir.Expr
 
-// maxKnown bounds the size of such an expression.
+// maxKnown is the maximum size of such an expression.
 const maxKnown = 60
 
-// split cuts the kernel's body into segments.
+// split divides the kernel's body into segments.
 func (l *lowering) split() {
 	sp := &segmenter{l: l, known: values{}, taken: ir.AddressTaken(l.Kernel.Body), renamed: map[*ir.Var]*ir.Var{}}
 	for _, p := range l.Kernel.Params {
@@ -45,11 +45,11 @@ func (l *lowering) split() {
 type segmenter struct {
 	l        *lowering
 	segments []*segment
-	run      []ir.Stmt // sequential statements since the last segment
-	atRun    values    // what was known where run begins
+	run      []ir.Stmt // the sequential statements since the last segment
+	atRun    values    // the known values at the start of run
 	known    values
 	taken    *ir.VarSet
-	renamed  map[*ir.Var]*ir.Var // variables that got a new name when a reduction changed them
+	renamed  map[*ir.Var]*ir.Var // variables that were renamed because a reduction changed them
 }
 
 func (sp *segmenter) list(list []ir.Stmt, guards []ir.Expr) {
@@ -77,11 +77,11 @@ func (sp *segmenter) sequential(s ir.Stmt) {
 	sp.known.track(s, sp.taken)
 }
 
-// onceOnly answers the queries of code that one thread of one team runs.
+// onceOnly replaces the queries in code that one thread of one team runs by constants.
 func onceOnly(s ir.Stmt) ir.Stmt { return (&ir.Rewrite{Expr: onceExpr, Stmt: undirect}).CopyStmt(s)[0] }
 
-// undirect takes the directive off a loop that one thread runs: what it says of lanes means nothing
-// to it.
+// undirect removes the directive of a loop that one thread runs: its clauses about lanes have no
+// meaning there.
 func undirect(s ir.Stmt) []ir.Stmt {
 	if f, ok := s.(*ir.For); ok {
 		f.Directive = nil
@@ -109,7 +109,7 @@ func (sp *segmenter) flush(guards []ir.Expr) {
 
 func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 	switch s := s.(type) {
-	case *ir.Barrier: // one thread does not wait
+	case *ir.Barrier: // a single thread needs no barrier
 	case *ir.If:
 		sp.branch(s, guards)
 	case *ir.Block:
@@ -131,18 +131,18 @@ func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 	}
 }
 
-// byOneTeam gives sequential code with constructs in it, whose control flow the host cannot follow,
-// to one team, or to all.
+// byOneTeam assigns sequential code with constructs, whose control flow the host cannot evaluate,
+// to one team or to all teams.
 func (sp *segmenter) byOneTeam(s ir.Stmt, guards []ir.Expr, why string) {
 	sp.repeated(s, guards, repeated{what: "code around constructs", why: why, decide: "a task for each construct",
 		note: "make each construct a task of its own"})
 }
 
-// A repeated is how explain speaks of sequential code around constructs.
+// A repeated describes sequential code around constructs in the output of explain.
 type repeated struct{ what, why, decide, note string }
 
-// repeated gives sequential code around constructs to all teams of the device where that is right
-// and the loops are long enough for grid barriers, else to one.
+// repeated assigns sequential code around constructs to all teams of the device, if that is valid
+// and the loops are long enough for grid barriers, otherwise to one team.
 func (sp *segmenter) repeated(s ir.Stmt, guards []ir.Expr, r repeated) {
 	why := noWhole(sp.l, s)
 	if slices.ContainsFunc(guards, asksOverlap) {
@@ -181,15 +181,15 @@ func (sp *segmenter) segment(s *segment) {
 	}
 }
 
-// loopOfOneTeam gives a loop around constructs to one team, or to all.
+// loopOfOneTeam assigns a loop around constructs to one team or to all teams.
 func (sp *segmenter) loopOfOneTeam(s ir.Stmt, guards []ir.Expr) {
 	sp.repeated(s, guards, repeated{what: "loop around constructs", why: "a launch cannot be repeated from the device",
 		decide: "loop on the host: one task an iteration", note: "make the body of the loop a task of its own and loop on the host"})
 }
 
-// results gives new names to the variables that construct s reduces into and whose value before is
-// known: their memory then needs no store before the launch, the reduction begins with the value.
-// Those of later constructs begin with the memory.
+// results renames the variables into which construct s reduces and whose previous value is known.
+// The reduction then starts with that value, and their memory needs no store before the launch.
+// Reductions of later constructs start with the value in memory.
 func (sp *segmenter) results(s ir.Stmt) (ir.Stmt, values) {
 	fresh, initial := map[*ir.Var]*ir.Var{}, values{}
 	for _, r := range ir.DirectiveOf(s).Reductions {
@@ -212,7 +212,7 @@ func (sp *segmenter) results(s ir.Stmt) (ir.Stmt, values) {
 	return build.WithVars(fresh).CopyStmt(s)[0], initial
 }
 
-// branch turns the constructs of both sides into segments under a guard.
+// branch turns the constructs of both branches into segments with guards.
 func (sp *segmenter) branch(s *ir.If, guards []ir.Expr) {
 	cond := sp.known.test(onceExprs(s.Cond))
 	if cond == nil {
@@ -237,7 +237,7 @@ func (sp *segmenter) side(list []ir.Stmt, guards []ir.Expr, cond ir.Expr) {
 	sp.flush(inner)
 }
 
-// test is of for a condition: each of the tests that it joins may be as long as a value.
+// test is of for a condition: each of its terms may have the size of a value.
 func (k values) test(cond ir.Expr) ir.Expr {
 	switch e := cond.(type) {
 	case *ir.Unary:
@@ -257,7 +257,7 @@ func (k values) test(cond ir.Expr) ir.Expr {
 	return k.of(cond)
 }
 
-// of returns the value of e over the parameters, nil where it is not known.
+// of returns the value of e as an expression of the parameters, nil if it is unknown.
 func (k values) of(e ir.Expr) ir.Expr {
 	if e == nil || !query.LoadFree(e) {
 		return nil
@@ -276,7 +276,7 @@ func (k values) of(e ir.Expr) ir.Expr {
 	return e
 }
 
-// simplifyLen makes len(a[lo:hi]) hi-lo, which the host can evaluate.
+// simplifyLen replaces len(a[lo:hi]) by hi-lo, which the host can evaluate.
 func simplifyLen(e ir.Expr) ir.Expr {
 	return (&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		ln, ok := e.(*ir.Len)
@@ -298,7 +298,7 @@ func simplifyLen(e ir.Expr) ir.Expr {
 	}}).CopyExpr(e)
 }
 
-// track follows what statement s, which holds no construct, does to the values.
+// track applies the effects of statement s, which contains no construct, to the values.
 func (k values) track(s ir.Stmt, taken *ir.VarSet) {
 	switch s := s.(type) {
 	case *ir.Decl:
@@ -352,7 +352,7 @@ func (k values) forget(s ir.Stmt) {
 	}
 }
 
-// merge joins what is known after both sides of an If.
+// merge combines the known values after both branches of an If.
 func merge(cond ir.Expr, then, els values) values {
 	out := values{}
 	for v, x := range then {
@@ -368,8 +368,8 @@ func merge(cond ir.Expr, then, els values) values {
 	return out
 }
 
-// chooseScratch finds the variables that must live across launches in memory: what a construct
-// changes or takes the address of, and what cannot be computed again from the parameters.
+// chooseScratch selects the variables that need memory across launches: those that a construct
+// changes or whose address it takes, and those that cannot be recomputed from the parameters.
 func (l *lowering) chooseScratch(taken *ir.VarSet) {
 	for _, s := range l.segments {
 		changed := &ir.VarSet{}
@@ -385,8 +385,8 @@ func (l *lowering) chooseScratch(taken *ir.VarSet) {
 	l.keepPointedAt(taken)
 }
 
-// keepPointedAt keeps what a pointer or slice in scratch memory may lead to: a variable of one
-// launch is gone in the next.
+// keepPointedAt also selects the variables that a pointer or slice in scratch memory may refer to:
+// the variables of one launch do not exist in the next.
 func (l *lowering) keepPointedAt(taken *ir.VarSet) {
 	leads := false
 	for v := range l.Scratch {
@@ -407,7 +407,7 @@ func (l *lowering) keepPointedAt(taken *ir.VarSet) {
 	}
 }
 
-// changedOutside returns what list assigns but for its own firstprivate copies.
+// changedOutside returns the variables that list assigns, except its firstprivate copies.
 func changedOutside(list []ir.Stmt) *ir.VarSet {
 	private := map[*ir.Var]bool{}
 	if d := ir.DirectiveOf(list[0]); d != nil {
@@ -457,7 +457,7 @@ func (l *lowering) keepInScratch(v *ir.Var) {
 	l.Decide(v.At, "variable "+v.Name, "device memory", "it lives across launches", "")
 }
 
-// typeName writes t for an error.
+// typeName returns t as text for an error.
 func typeName(t *ir.Type) string {
 	switch {
 	case t.Name != "":
@@ -472,7 +472,7 @@ func typeName(t *ir.Type) string {
 	return "struct"
 }
 
-// lowerSegments makes the launches.
+// lowerSegments creates the launches.
 func (l *lowering) lowerSegments() {
 	for i, s := range l.segments {
 		switch {
@@ -491,22 +491,22 @@ func (l *lowering) lowerSegments() {
 	}
 }
 
-// finishWith lets the team that finishes a launch last run the sequential code that follows, which
-// saves a launch.
+// finishWith makes the last team of a launch run the sequential code that follows, which saves a
+// launch.
 func (l *lowering) finishWith(tail *ir.If, s *segment) {
 	at := s.list[0].Pos()
-	own := l.CopyOf(l.guarded(s, s.list), &l.Kernel.NumVars) // the launch declares the same variables, for its own code
+	own := l.CopyOf(l.guarded(s, s.list), &l.Kernel.NumVars) // the launch declares the same variables for its own code
 	tail.Then = append(tail.Then, &ir.If{Cond: forms.Thread0(at), Then: own, At: at})
 	l.Decide(at, "sequential code", "one thread of the team that finishes last", "it follows a reduction over the league", "")
 }
 
-// hasEffect reports whether sequential code does more than compute variables that launches compute
-// again, with their checks.
+// hasEffect reports whether sequential code does more than compute variables that launches
+// recompute, including their checks.
 func (l *lowering) hasEffect(s *segment) bool {
 	e := &analysis.Effects{Shared: func(v *ir.Var) bool { return l.Scratch[v] != nil }, Exact: nil}
 	for _, st := range s.list {
 		if d, ok := st.(*ir.Decl); ok && d.Init == nil && l.Scratch[d.Var] != nil {
-			continue // scratch memory begins as zero
+			continue // scratch memory is zero initially
 		}
 		t := e.Stmts([]ir.Stmt{st})
 		if !t.Writes.Empty() || t.Atomics || t.Calls || failsAlone(l, s, st) {
@@ -516,8 +516,8 @@ func (l *lowering) hasEffect(s *segment) bool {
 	return false
 }
 
-// failsAlone reports whether statement st of sequential code may fail where no launch computes the
-// same again: Go makes the check also where nothing uses the value.
+// failsAlone reports whether statement st of sequential code may fail although no launch recomputes
+// it: Go makes the check even if the value is unused.
 func failsAlone(l *lowering, s *segment, st ir.Stmt) bool {
 	if d, ok := st.(*ir.Decl); ok {
 		return d.Init != nil && query.Checks(d.Init) && !computedAgain(l, s, d.Var)
@@ -530,8 +530,8 @@ func failsAlone(l *lowering, s *segment, st ir.Stmt) bool {
 	return found
 }
 
-// computedAgain reports whether another segment can recompute v from known values and redeclares
-// it.
+// computedAgain reports whether another segment recomputes v from known values in its own
+// declaration.
 func computedAgain(l *lowering, s *segment, v *ir.Var) bool {
 	return slices.ContainsFunc(l.segments, func(o *segment) bool {
 		return o != s && o.construct && l.Scratch[v] == nil && o.known[v] != nil && slices.Contains(l.outside(o), v)
@@ -557,7 +557,7 @@ func (l *lowering) launch(s *segment) *ir.Launch {
 	return g
 }
 
-// guarded puts in front of list what it needs from before, and around it the guards of s.
+// guarded returns list after the declarations that it needs and inside the guards of s.
 func (l *lowering) guarded(s *segment, list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, v := range l.outside(s) {
@@ -572,8 +572,8 @@ func (l *lowering) guarded(s *segment, list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// OnHost returns e as an expression that the host can evaluate before the launch, nil where it
-// cannot.
+// onHost returns e as an expression that the host can evaluate before the launch, nil if there is
+// none.
 func (s *segment) onHost(e ir.Expr) ir.Expr {
 	e = s.known.test(onceExprs(e))
 	if e == nil {
@@ -585,7 +585,7 @@ func (s *segment) onHost(e ir.Expr) ir.Expr {
 	return e
 }
 
-// evaluable reports whether the host can evaluate e, an expression over the parameters.
+// evaluable reports whether the host can evaluate e, an expression of the parameters.
 func evaluable(e ir.Expr) bool {
 	fine := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {
@@ -610,7 +610,7 @@ func evaluable(e ir.Expr) bool {
 	return fine
 }
 
-// placeScratch redirects the variables that live across launches to scratch memory.
+// placeScratch replaces the variables that live across launches by places in scratch memory.
 func (l *lowering) placeScratch() {
 	r := &ir.Rewrite{
 		Expr: func(e ir.Expr) ir.Expr {
@@ -626,7 +626,7 @@ func (l *lowering) placeScratch() {
 	}
 }
 
-// inScratch is the place of a variable that lives in scratch memory.
+// inScratch returns the place of a variable in scratch memory.
 func (l *lowering) inScratch(v *ir.Var, at ir.Pos) ir.Expr {
 	if l.perTeam[v] {
 		return build.Index(build.Ref(l.Scratch[v], at), build.Query(ir.TeamNum, at), at)
@@ -654,7 +654,8 @@ func (l *lowering) scratchStmt(s ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{s}
 }
 
-// scratchResults stores results of a call by way of locals: results are variables, not places.
+// scratchResults stores the results of a call through local variables, because results are
+// variables and not places.
 func (l *lowering) scratchResults(c *ir.Call) []ir.Stmt {
 	var before, after []ir.Stmt
 	for i, v := range c.Results {

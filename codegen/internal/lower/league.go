@@ -9,61 +9,61 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// A shareOut is what a loop that teams share out leaves to do when it ends.
+// A shareOut contains the work that remains at the end of a loop that teams share.
 type shareOut struct {
 	reductions *reductions
-	last       []ir.Stmt // stores of lastprivate copies
+	last       []ir.Stmt // the stores of lastprivate copies
 }
 
-// leagueLoops prepares the loops that the teams of a league share out, and holds what the teams
-// combine at the end.
+// leagueLoops prepares the loops that the teams of a league share, and contains the values that the
+// teams combine at the end.
 type leagueLoops struct {
 	*teamLaunch
 	*placement
 	shareOuts map[*ir.For]shareOut
-	ends      []*reductions // of shareOuts: what each team holds a part of until it ends
+	ends      []*reductions // of shareOuts: partial results of each team until its end
 	postponed []*reductions // of loops that may run again
-	inner     int           // ifs and loops around what is exposed
+	inner     int           // the number of Ifs and loops around the current code
 }
 
-// expose declares what each team has of its own in a loop that the teams share out - copies of
-// firstprivate and lastprivate variables, parts of reductions - in front of the loop, where
-// variables of the team are looked for.
-func (g *leagueLoops) expose(list []ir.Stmt) []ir.Stmt {
+// hoistTeamLocals declares the variables that each team needs in a loop that the teams share -
+// copies of firstprivate and lastprivate variables, parts of reductions - before the loop, at the
+// level of team variables.
+func (g *leagueLoops) hoistTeamLocals(list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
-		out = append(out, g.exposeIn(s)...)
+		out = append(out, g.hoistIn(s)...)
 	}
 	return out
 }
 
-func (g *leagueLoops) exposeIn(s ir.Stmt) []ir.Stmt {
+func (g *leagueLoops) hoistIn(s ir.Stmt) []ir.Stmt {
 	switch s := s.(type) {
 	case *ir.If:
 		defer g.deeper()()
-		return []ir.Stmt{&ir.If{Cond: s.Cond, Then: g.expose(s.Then), Else: g.expose(s.Else), At: s.At}}
+		return []ir.Stmt{&ir.If{Cond: s.Cond, Then: g.hoistTeamLocals(s.Then), Else: g.hoistTeamLocals(s.Else), At: s.At}}
 	case *ir.Block:
-		return []ir.Stmt{&ir.Block{Label: s.Label, Body: g.expose(s.Body), At: s.At}}
+		return []ir.Stmt{&ir.Block{Label: s.Label, Body: g.hoistTeamLocals(s.Body), At: s.At}}
 	case *ir.While:
 		defer g.deeper()()
 		c := *s
-		c.Body = g.expose(s.Body)
+		c.Body = g.hoistTeamLocals(s.Body)
 		return []ir.Stmt{&c}
 	case *ir.For:
-		return g.exposeLoop(s)
+		return g.hoistLoop(s)
 	case *ir.Construct:
 		if s.Directive.Parts&ir.Parallel == 0 {
-			return []ir.Stmt{&ir.Construct{Directive: s.Directive, Body: g.expose(s.Body), At: s.At}}
+			return []ir.Stmt{&ir.Construct{Directive: s.Directive, Body: g.hoistTeamLocals(s.Body), At: s.At}}
 		}
 	}
 	return []ir.Stmt{s}
 }
 
-func (g *leagueLoops) exposeLoop(s *ir.For) []ir.Stmt {
+func (g *leagueLoops) hoistLoop(s *ir.For) []ir.Stmt {
 	c := *s
 	if s.Directive == nil {
 		defer g.deeper()()
-		c.Body = g.expose(s.Body)
+		c.Body = g.hoistTeamLocals(s.Body)
 		return []ir.Stmt{&c}
 	}
 	d := *s.Directive
@@ -86,15 +86,15 @@ func (g *leagueLoops) exposeLoop(s *ir.For) []ir.Stmt {
 	}
 	red = g.lowering.startReductions(own, &body, s.At)
 	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
-	c.Body = g.expose(body)
+	c.Body = g.hoistTeamLocals(body)
 	red.league = true
 	g.shareOuts[&c] = shareOut{reductions: red, last: last}
 	g.ends = append(g.ends, red)
 	return append(append(append(firsts, lasts...), red.decls...), &c)
 }
 
-// ownFirst tells the reductions into variables of a team's own, for which it waits for no other,
-// from the rest.
+// ownFirst separates the reductions into variables of one team, which need no other team, from the
+// others.
 func (g *leagueLoops) ownFirst(list []ir.Reduction) (own, others []ir.Reduction) {
 	for _, r := range list {
 		if v := ir.RootVar(r.Place); v != nil && g.mine.Has(v) {
@@ -106,14 +106,14 @@ func (g *leagueLoops) ownFirst(list []ir.Reduction) (own, others []ir.Reduction)
 	return own, others
 }
 
-// deeper notes that what is exposed next may run more than once, or not at all.
+// deeper records that the following code may run more than once, or not at all.
 func (g *leagueLoops) deeper() (undo func()) {
 	g.inner++
 	return func() { g.inner-- }
 }
 
-// postpone lets the parts that each team holds of r grow through all runs of its loop: the league
-// combines them once, when the team ends, for no team can wait for the others before.
+// postpone lets each team accumulate its part of r over all executions of its loop. The league
+// combines the parts once, when the teams end, because a team cannot wait for the others before.
 func (g *leagueLoops) postpone(r *reductions) {
 	if len(r.items) == 0 {
 		return
@@ -130,7 +130,7 @@ func (g *leagueLoops) deferShared(c *ir.For, d *ir.Directive) {
 	red := g.lowering.startReductions(list, &c.Body, c.At)
 	d.Reductions = own
 	if len(red.items) != len(list) {
-		return // one was refused
+		return // one of them was refused
 	}
 	for i, r := range list {
 		r.Place = build.Ref(red.items[i].acc, r.At)
@@ -142,7 +142,7 @@ func (g *leagueLoops) deferShared(c *ir.For, d *ir.Directive) {
 	g.postpone(red)
 }
 
-// withPostponed declares the parts of postponed reductions in front of list.
+// withPostponed declares the parts of postponed reductions before list.
 func (g *leagueLoops) withPostponed(list []ir.Stmt) []ir.Stmt {
 	var front []ir.Stmt
 	first := map[*ir.Var]item{}
@@ -169,8 +169,8 @@ func (g *leagueLoops) withPostponed(list []ir.Stmt) []ir.Stmt {
 	return append(front, list...)
 }
 
-// usedBesides returns where list uses v other than in loops of the league that combine it by op,
-// too.
+// usedBesides returns a position at which list uses v other than in loops of the league that
+// combine it by op too.
 func usedBesides(list []ir.Stmt, v *ir.Var, op ir.Op) (at ir.Pos, used bool) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		if d := ir.DirectiveOf(s); d != nil && d.Parts&ir.Distribute != 0 {
@@ -190,7 +190,7 @@ func usedBesides(list []ir.Stmt, v *ir.Var, op ir.Op) (at ir.Pos, used bool) {
 	return at, used
 }
 
-// distribute lets each team take iterations.
+// distribute lowers a loop whose iterations are distributed over the teams.
 func (t *team) distribute(s *ir.For) []ir.Stmt {
 	d, ends := s.Directive, t.shareOuts[s]
 	sp, ok := t.Nest(s, d.Collapse)
@@ -231,9 +231,9 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 	return append(out, t.finishReductions(ends.reductions, s.At, t.barrier)...)
 }
 
-// overLeague combines what the teams hold. Each team leaves its part in scratch memory and takes a
-// ticket; the team with the last ticket finds all parts there and combines them in the order of the
-// teams, so that the result depends on the shape of the grid alone.
+// overLeague combines the results of the teams. Each team stores its part in scratch memory and
+// takes a ticket; the team with the last ticket combines all parts in the order of the teams, so
+// that the result depends on the shape of the grid only.
 func (c *combiner) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if c.depth > 0 {
 		panic("gompss: bug: a reduction over the league is not postponed")
@@ -244,7 +244,7 @@ func (c *combiner) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []i
 	var w analysis.Touch
 	w.Writes.AddVar(last)
 	if c.open.beyondTeam() {
-		out = append(out, barrier(at)...) // what any thread touched comes before the ticket, and so before what follows it
+		out = append(out, barrier(at)...) // all accesses of the threads precede the ticket and the code after it
 	} else {
 		out = append(out, c.sync(w, true, at)...)
 	}
@@ -261,8 +261,8 @@ func (c *combiner) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []i
 	return append(out, c.last)
 }
 
-// byAtomics lets thread 0 add the part of the team to the results. Scratch memory begins as zero,
-// to which the first team adds what the variable held.
+// byAtomics makes thread 0 add the part of the team to the results. Scratch memory is zero
+// initially; the first team also adds the previous value of the variable.
 func (c *combiner) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
 	out := c.reads(at, copiesOf(r, at)...)
 	var add []ir.Stmt
@@ -293,7 +293,7 @@ func copiesOf(r *reductions, at ir.Pos) []ir.Expr {
 	return out
 }
 
-// ticket counts the teams that are done; last says that this one is the last of them.
+// ticket counts the finished teams. last is true in the last one.
 func (c *combiner) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
 	counter := c.pad("ticket", ir.Uint32Type, build.Int(1, at), at)
 	old := c.Local("ticket", ir.Uint32Type, at)
@@ -307,11 +307,11 @@ func (c *combiner) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
 	}
 }
 
-// A part is where the teams leave one reduced value: of each array element, n of them for each
-// team.
+// A part is the memory in which the teams store one reduced value: n values for each array element,
+// one for each team.
 type part struct {
 	pad  *ir.Var
-	elem *ir.Type // of the value; the pad holds it in at least 32 bits, which every device can access atomically
+	elem *ir.Type // of the value; the scratch memory holds it in at least 32 bits, for atomic accesses
 	n    int64
 }
 
@@ -343,7 +343,7 @@ func (p part) store(team, e, value ir.Expr, at ir.Pos) ir.Stmt {
 	return &ir.Atomic{Kind: ir.AtomicWrite, Place: p.place(team, e, at), Value: build.Convert(t, value, at), At: at}
 }
 
-// load reads into a new variable of the pad's type and returns the value in the type of the
+// load reads into a new variable of the stored type and returns the value in the type of the
 // reduction.
 func (p part) load(t *teamLaunch, team, e ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	v := t.Local("other", storable(p.elem), at)
@@ -354,7 +354,7 @@ func (p part) load(t *teamLaunch, team, e ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Exp
 	return out, build.Convert(p.elem, build.Ref(v, at), at)
 }
 
-// storeParts leaves the copies of thread 0 in new scratch memory.
+// storeParts stores the copies of thread 0 in new scratch memory.
 func (c *combiner) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
 	var out []ir.Stmt
 	for i := range r.items {
@@ -379,7 +379,8 @@ func (c *combiner) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
 	return out
 }
 
-// combineParts is what the last team does: its threads share the parts out, then combine.
+// combineParts is the code of the last team: its threads fold the parts, then combine their
+// results.
 func (c *combiner) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	var whole []item
@@ -401,7 +402,7 @@ func (c *combiner) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 		out = append(out, c.overTeam(whole, at, barrier)...)
 		out = append(out, c.apply(whole, at)...)
 		if len(whole) < len(r.items) {
-			out = append(out, barrier(at)...) // elements take the same slots
+			out = append(out, barrier(at)...) // elements use the same slots
 		}
 	}
 	for i, it := range r.items {

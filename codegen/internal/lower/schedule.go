@@ -12,24 +12,25 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// fromCounter reports whether teams take their next iterations from a counter. The other kinds are
-// dealt out one by one; inside one team all are, since its threads run in step.
+// fromCounter reports whether teams obtain their next iterations from a counter. Other kinds of
+// schedules distribute single iterations. Inside one team all kinds do, because its threads run in
+// lockstep.
 func fromCounter(k ir.ScheduleKind) bool {
 	return k == ir.ScheduleCounter || k == ir.ScheduleDynamic || k == ir.ScheduleGuided
 }
 
-// asksCounter reports whether the teams take the iterations of a loop of the whole league from a
-// counter: chunks that dist_schedule deals out are dealt out already, and the threads of one team
-// run in step.
+// asksCounter reports whether the teams obtain the iterations of a loop of the whole league from a
+// counter. Chunks of dist_schedule are already distributed, and the threads of one team run in
+// lockstep.
 func asksCounter(d *ir.Directive) bool {
 	return fromCounter(d.Schedule.Kind) && d.DistSchedule.Chunk == nil
 }
 
-// residentGrid reports whether the grid of a loop of the whole league has no more teams than the
-// device runs at once. schedule(cyclic) asks for such a grid and schedule(onetoone) for a thread an
-// iteration. Otherwise a team that costs something of its own decides: the partial results of a
-// reduction, or the chunks taken from a counter. Source: Ozen, Compiler and Runtime Based
-// Parallelization & Optimization for GPUs, 2017, section 6.2.
+// residentGrid reports whether the grid of a loop of the whole league has at most as many teams as
+// the device can run concurrently. schedule(cyclic) requests such a grid, and schedule(onetoone) a
+// thread for each iteration. For other schedules the cost of a team decides: a partial result of a
+// reduction, or the access to the counter. Source: Ozen, Compiler and Runtime Based Parallelization
+// & Optimization for GPUs, 2017, section 6.2.
 func residentGrid(d *ir.Directive, reduces bool) bool {
 	switch d.Schedule.Kind {
 	case ir.ScheduleOneToOne:
@@ -40,8 +41,8 @@ func residentGrid(d *ir.Directive, reduces bool) bool {
 	return reduces || asksCounter(d)
 }
 
-// dealsUnseen reports whether d, of a loop of the whole league, deals out iterations by a schedule
-// of its own, which nothing in the kernel can see.
+// dealsUnseen reports whether d, of a loop of the whole league, has a schedule that the kernel
+// cannot observe.
 func dealsUnseen(k *ir.Kernel, d *ir.Directive) bool {
 	if mapping.WholeSchedule(d) || d.DistSchedule.Chunk != nil || len(d.Reductions) > 0 {
 		return false
@@ -50,10 +51,10 @@ func dealsUnseen(k *ir.Kernel, d *ir.Directive) bool {
 		!slices.ContainsFunc(k.Funcs, func(f *ir.Func) bool { return asksNumbers(f.Body) })
 }
 
-// regroup returns the loop over n by a strategy whose neighbouring threads read neighbours in
-// memory where a thread an iteration would not, nil where none fits. It is worth more than any way
-// to deal out iterations, and the device deals its teams out as multiprocessors become free, which
-// is what the schedules that even out are for.
+// regroup returns the loop over n by a strategy that improves coalescing, so that adjacent threads
+// read adjacent memory; nil if none fits. Coalescing is worth more than any schedule, and the
+// device starts teams as multiprocessors become free, which balances the load like the dynamic
+// schedules.
 func regroup(t *teamLaunch, n strategy.Sharing) []ir.Stmt {
 	kind := n.D.Schedule.Kind
 	own := *n.D
@@ -68,7 +69,7 @@ func regroup(t *teamLaunch, n strategy.Sharing) []ir.Stmt {
 	return out
 }
 
-// explainGrid says which grid a schedule asks for by name.
+// explainGrid reports the grid that a schedule requests by name.
 func (t *teamLaunch) explainGrid(sp *spaces.Space, k ir.ScheduleKind, regrouped bool) {
 	if regrouped && k != ir.ScheduleCyclic {
 		return
@@ -82,19 +83,19 @@ func (t *teamLaunch) explainGrid(sp *spaces.Space, k ir.ScheduleKind, regrouped 
 	}
 }
 
-// schedules makes the loops whose iterations are dealt out in chunks.
+// schedules creates the loops whose iterations are distributed in chunks.
 type schedules struct {
 	*teamLaunch
 	*barriers
-	counters map[*ir.Var]counter // of the loops, by their variable
-	front    []ir.Stmt           // declarations that the launch begins with
+	counters map[*ir.Var]counter // of the loops, by their variables
+	front    []ir.Stmt           // declarations at the start of the launch
 }
 
-// chunks returns the loop in which a team takes a chunk of the iterations of sp at a time, which
-// its threads share out side by side, until none is left. With schedule(dynamic) the first chunk of
-// each team is its own without asking. Source: Ozen, Compiler and Runtime Based Parallelization &
-// Optimization for GPUs, 2017, section 6; differs: nothing resets the counter, it is new and zero
-// in each run.
+// chunks returns the loop in which a team takes one chunk of the iterations of sp at a time,
+// distributed over its threads, until none is left. With schedule(dynamic) the first chunk of each
+// team needs no access to the counter. Source: Ozen, Compiler and Runtime Based Parallelization &
+// Optimization for GPUs, 2017, section 6; differs: nothing resets the counter, which is new and
+// zero in each run.
 func (sc *schedules) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body, last []ir.Stmt) []ir.Stmt {
 	at := sp.At
 	sc.Decide(at, "loop "+sp.Loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
@@ -114,7 +115,7 @@ func (sc *schedules) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 		out = append(out, build.Assign(build.Ref(n.round, at), build.Binary(ir.Add, build.Ref(n.round, at), build.Int(1, at), at), at))
 	}
 	next := sc.Local("mine", ir.IntType, at)
-	taken := build.Int(0, at) // chunks that no team asks for
+	taken := build.Int(0, at) // the number of chunks that need no counter
 	var begin []ir.Stmt
 	if d.Schedule.Kind == ir.ScheduleDynamic {
 		begin = []ir.Stmt{build.Decl(next, build.Query(ir.TeamNum, at), at)}
@@ -136,15 +137,15 @@ func (sc *schedules) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
-// A chunking says how a range of iterations is cut into numbered chunks. bounds declares the first
-// iteration of a chunk and the end of those that it is among; the threads of a team take iterations
-// stride apart, side by side.
+// A chunking divides a range of iterations into numbered chunks. bounds declares the first
+// iteration of a chunk and the end of its batch; the iterations of adjacent threads are adjacent,
+// and a thread advances by stride.
 type chunking struct {
-	count  ir.Expr // of the chunks
+	count  ir.Expr // the number of chunks
 	bounds func(chunk ir.Expr, base, end *ir.Var) (stride ir.Expr, decls []ir.Stmt)
 }
 
-// equalChunks cuts total iterations into chunks of one size.
+// equalChunks divides total iterations into chunks of one size.
 func (sc *schedules) equalChunks(p spaces.Portion, size, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
 	count, out := sc.Temp("chunks", forms.CeilQuotient(total, size, at), out)
 	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
@@ -158,11 +159,11 @@ func atMostInt(x, most ir.Expr, at ir.Pos) ir.Expr {
 	return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{x, most}, T: ir.IntType, At: at}
 }
 
-// shrinkingChunks cuts total iterations into batches of one chunk a team. A batch is half of what
-// is left, so its chunks are half an even share, until they would have no more than least
-// iterations: the rest is cut into chunks of that size. The number of a chunk says what it is, so
-// that to take one is to add to a counter, however many teams do it at once. Teams that work on one
-// batch take turns in it, so that what they touch at a time lies together. Source: Hummel,
+// shrinkingChunks divides total iterations into batches of one chunk for each team. A batch
+// contains half of the remaining iterations, until its chunks would have at most least iterations;
+// the rest is divided into chunks of that size. The number of a chunk determines its iterations, so
+// a team takes a chunk with one atomic addition, independent of the number of teams. The chunks of
+// a batch interleave, so that teams access adjacent memory at the same time. Source: Hummel,
 // Schonberg and Flynn, Factoring: a method for scheduling parallel loops, 1992; differs: chunks of
 // a batch interleave.
 func (sc *schedules) shrinkingChunks(p spaces.Portion, least, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
@@ -196,7 +197,7 @@ func (sc *schedules) shrinkingChunks(p spaces.Portion, least, total ir.Expr, at 
 	return chunking{count, bounds}, out
 }
 
-// chunkOfTeam is the clause's chunk as a team takes it: whole turns of its threads.
+// chunkOfTeam returns the clause's chunk for a team: rounded up to whole turns of its threads.
 func (sc *schedules) chunkOfTeam(d *ir.Directive, p spaces.Portion, total ir.Expr, at ir.Pos) ir.Expr {
 	if d.Schedule.Chunk == nil {
 		return p.Stride
@@ -205,15 +206,15 @@ func (sc *schedules) chunkOfTeam(d *ir.Directive, p spaces.Portion, total ir.Exp
 	return build.Binary(ir.Mul, turns, p.Stride, at)
 }
 
-// chunkTurns is how many iterations of each thread a chunk has where there are enough, and
-// chunkShare how many chunks each team should find: a counter that is read for every iteration of a
-// thread costs a loop over memory two thirds of its rate on an H200, one that is read every eighth
-// nothing.
+// chunkTurns is the number of iterations of each thread in a chunk if there are enough, and
+// chunkShare the number of chunks that each team should get. A counter that is read for every
+// iteration of a thread costs a memory-bound loop two thirds of its rate on an H200; one that is
+// read for every eighth costs nothing.
 const chunkTurns, chunkShare = 8, 4
 
-// chunkOf is what a team takes at once: the chunk of the clause, in whole turns of its threads, or
-// a few turns. Where all iterations cost the same, a chunk of the clause below that is as good as
-// several at once.
+// chunkOf returns the size of a team's chunk: the chunk of the clause, in whole turns of its
+// threads, or a few turns. If all iterations cost the same, several chunks of the clause may be
+// combined.
 func (sc *schedules) chunkOf(d *ir.Directive, p spaces.Portion, sp *spaces.Space, total ir.Expr, at ir.Pos) ir.Expr {
 	mul := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, y, at) }
 	limit := func(fn ir.MathFn, x, y ir.Expr) ir.Expr {
@@ -232,7 +233,8 @@ func (sc *schedules) chunkOf(d *ir.Directive, p spaces.Portion, sp *spaces.Space
 	return size
 }
 
-// costsTheSame reports whether each run of list takes about as long: it has no loop.
+// costsTheSame reports whether each execution of list takes about the same time: it contains no
+// loop.
 func costsTheSame(list []ir.Stmt) bool {
 	same := true
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -245,15 +247,15 @@ func costsTheSame(list []ir.Stmt) bool {
 	return same
 }
 
-// A counter is where teams take their chunks. A loop that the teams may run several times has
-// rounds: a team that has left one continues to the next while others are still in it, so the
-// counter says which round it counts.
+// A counter is the place from which teams obtain their chunks. A loop that the teams may execute
+// several times has rounds: a team that has finished one starts the next while others are still in
+// it, so the counter contains the number of its round.
 type counter struct {
 	pad   *ir.Var
-	round *ir.Var // of the thread: how often it has come to the loop; nil where that is once
+	round *ir.Var // of the thread: how often it has reached the loop; nil if that is once
 }
 
-// roundBits is how far the number of the round lies above the chunks taken in it.
+// roundBits is the position of the round number in the counter, above the number of taken chunks.
 const roundBits = 42
 
 // counterOf returns the counter of a loop, the same one each time that the loop is lowered.
@@ -262,7 +264,7 @@ func (sc *schedules) counterOf(sp *spaces.Space, at ir.Pos) counter {
 	n, ok := sc.counters[v]
 	if !ok {
 		n.pad = sc.pad("counter", ir.Int64Type, build.Int(1, at), at)
-		if sc.depth > 0 || sc.Leads() { // a thread that leads may call a region again and again
+		if sc.depth > 0 || sc.Leads() { // a leading thread may call a region again
 			n.round = sc.Local("round", ir.IntType, at)
 			sc.front = append(sc.front, build.Decl(n.round, nil, at))
 		}
@@ -271,8 +273,9 @@ func (sc *schedules) counterOf(sp *spaces.Space, at ir.Pos) counter {
 	return n
 }
 
-// take gives the team the number of its next chunk; the first ones are not the counter's. The
-// second barrier keeps thread 0 from taking another before all have read this.
+// take gives the team the number of its next chunk; the first chunks do not come from the counter.
+// The second barrier keeps thread 0 from taking another chunk before all threads have read this
+// one.
 func (sc *schedules) take(n counter, count ir.Expr, box, next *ir.Var, first ir.Expr, at ir.Pos) []ir.Stmt {
 	old := sc.Local("taken", ir.IntType, at)
 	place := build.Index(build.Ref(n.pad, at), build.Int(0, at), at)
@@ -288,9 +291,9 @@ func (sc *schedules) take(n counter, count ir.Expr, box, next *ir.Var, first ir.
 		build.Assign(build.Ref(next, at), build.Ref(box, at), at)}
 }
 
-// takeInRound leaves in taken how many chunks of this round were taken before, and takes one. A
-// counter of an earlier round begins again: a team in the next round has seen the end of it. One of
-// a later round says that this one is done.
+// takeInRound sets taken to the number of chunks that were taken before in this round, and takes
+// one. A counter of an earlier round restarts, because a team in the next round has observed the
+// end of that one. A counter of a later round means that this round has finished.
 func (sc *schedules) takeInRound(n counter, place ir.Expr, taken *ir.Var, count ir.Expr, at ir.Pos) []ir.Stmt {
 	was, seen, of := sc.Local("was", ir.IntType, at), sc.Local("seen", ir.IntType, at), sc.Local("of", ir.IntType, at)
 	shift := func(op ir.Op, x ir.Expr) ir.Expr {

@@ -59,7 +59,7 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 	t := l.newTeam(s, mode)
 	list, red := t.teamLevel()
 	t.mine = ir.Declared(list)
-	list = t.withPostponed(t.expose(list))
+	list = t.withPostponed(t.hoistTeamLocals(list))
 	t.limitAll(list)
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))
 	t.place(list, t.isApart)

@@ -15,18 +15,17 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// threads lowers code that the threads of a team run, each for itself: the inside of a parallel
-// construct.
+// threads lowers code that each thread of a team runs: the inside of a parallel construct.
 type threads struct {
 	*team
-	count  ir.Expr // how many threads the construct has
-	serial bool    // inside a loop that the threads share out: what is parallel in there runs in order
-	nested bool    // inside a parallel construct inside this one, which has one thread
+	count  ir.Expr // the number of threads of the construct
+	serial bool    // inside a loop that is distributed over the threads: nested parallel code runs in order
+	nested bool    // inside a nested parallel construct, which has one thread
 	whole  bool    // all threads of the team run the construct
 }
 
-// shareLoop lowers a loop whose iterations the threads of the team share out, or with distribute
-// those of all teams.
+// shareLoop lowers a loop whose iterations are distributed over the threads of the team, or with
+// distribute over those of all teams.
 func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	if s.Directive.Scan != nil {
 		return t.shareScan(s)
@@ -56,7 +55,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		x.Writes.AddVar(v)
 	}
 	var settle settled
-	if !grid || t.Single { // threads of other teams could not wait: for them clauses are hoisted
+	if !grid || t.Single { // threads of other teams cannot synchronise with them; their clauses are hoisted
 		settle, count, only = t.settle(x, false, count, only, s.At)
 	}
 	var chunk settled
@@ -110,20 +109,21 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
-// versions lowers sp with the checks of its indices, and where it pays without.
+// versions lowers sp with the checks of its indices, and a second version without them if that is
+// useful.
 func (t *teamLaunch) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) []ir.Stmt {
 	test, fast := t.Version(sp)
 	if test == nil {
 		return lower(sp)
 	}
-	for _, v := range ir.ExprVars(fast.Loops[0].Lo).List() { // a variable in the test is far from the ends of 64 bits
+	for _, v := range ir.ExprVars(fast.Loops[0].Lo).List() { // a variable in the test is far from the limits of 64 bits
 		fast.MayWrap = fast.MayWrap && !slices.Contains(ir.ExprVars(test).List(), v)
 	}
 	then := forms.Unwrapped(lower(fast))
-	if c, ok := test.(*ir.Const); ok && c.Bits != 0 { // nothing can fail
+	if c, ok := test.(*ir.Const); ok && c.Bits != 0 { // no check can fail
 		return then
 	}
-	t.Slow = true // one of its accesses is likely to fail: how quick it is does not matter
+	t.Slow = true // one of its accesses probably fails: its speed does not matter
 	defer func() { t.Slow = false }()
 	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: forms.Unwrapped(lower(sp)), At: sp.At}}
 }
@@ -150,7 +150,7 @@ func (t *teamLaunch) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
 		"teams distribute parallel for spreads it over all teams")
 }
 
-// parallel lowers a parallel body.
+// parallel lowers the body of a parallel construct.
 func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	d := s.Directive
 	if n, ok := query.Int64(forms.OrZero(d.NumThreads)); ok && n == 1 {
@@ -194,7 +194,7 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	return t.called(ready, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
-// inScope gives list a scope of its own where nothing of it is needed behind.
+// inScope encloses list in a block if the code after it uses none of its variables.
 func inScope(list []ir.Stmt, own bool, at ir.Pos) []ir.Stmt {
 	if !own {
 		return list
@@ -202,17 +202,17 @@ func inScope(list []ir.Stmt, own bool, at ir.Pos) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: list, At: at}}
 }
 
-// regionForms is what became of parallel regions and their loops.
+// regionForms caches the lowered forms of parallel regions and their loops.
 type regionForms struct {
 	*teamLaunch
 	*placement
-	serials map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
-	crews   map[*ir.Directive]bool      // parallel directives that apart prepared
-	eithers map[*ir.Construct]*ir.If    // what apart made of a parallel body
+	serials map[*ir.Construct][]ir.Stmt // the form of a parallel body for one thread
+	crews   map[*ir.Directive]bool      // parallel directives that apart has prepared
+	eithers map[*ir.Construct]*ir.If    // the form that apart has made of a parallel body
 }
 
-// isApart reports whether the threads of s meet among themselves while others of the team do not
-// take part.
+// isApart reports whether the threads of s synchronise while other threads of the team do not take
+// part.
 func (rf *regionForms) isApart(s *ir.Construct) bool {
 	d := s.Directive
 	if d.NumThreads == nil || !meetsInside(s) || rf.crews[d] {
@@ -221,8 +221,8 @@ func (rf *regionForms) isApart(s *ir.Construct) bool {
 	return rf.Mode == ir.ModeWarpSpecialized || rf.seg.onHost(d.NumThreads) == nil
 }
 
-// apart lowers a parallel body for the first threads of the team, which meet at a barrier of their
-// own. That takes whole warps: where num_threads allows less than one, or the device has none, one
+// apart lowers a parallel body for the first threads of the team, which have a separate barrier.
+// That requires whole warps: if num_threads permits less than one, or the device has none, one
 // thread runs the body.
 func (t *team) apart(s *ir.Construct) []ir.Stmt {
 	n, known := query.Int64(s.Directive.NumThreads)
@@ -247,7 +247,7 @@ func (t *team) apart(s *ir.Construct) []ir.Stmt {
 	return t.branch(either)
 }
 
-// meets reports whether the threads that run s wait for each other, in it or at its end.
+// meets reports whether the threads of s synchronise, inside it or at its end.
 func meets(s *ir.Construct) bool { return len(s.Directive.Reductions) > 0 || meetsInside(s) }
 
 func meetsInside(s *ir.Construct) bool {
@@ -266,7 +266,7 @@ func meetsInside(s *ir.Construct) bool {
 	return found
 }
 
-// parallelIf lowers both the parallel body and the same code as one thread runs it.
+// parallelIf lowers the parallel body, and the same code for one thread.
 func (t *team) parallelIf(s *ir.Construct) []ir.Stmt {
 	d := *s.Directive
 	d.If = nil
@@ -276,7 +276,7 @@ func (t *team) parallelIf(s *ir.Construct) []ir.Stmt {
 	return t.branch(&ir.If{Cond: s.Directive.If, Then: []ir.Stmt{c}, Else: alone, At: s.At})
 }
 
-// serial returns a copy of the body of s as one thread runs it, the same one each time.
+// serial returns a copy of the body of s for one thread, the same copy in each call.
 func (rf *regionForms) serial(s *ir.Construct) []ir.Stmt {
 	if rf.serials[s] == nil {
 		rf.serials[s] = rf.newSerial(s)
@@ -309,15 +309,14 @@ func (rf *regionForms) newSerial(s *ir.Construct) []ir.Stmt {
 		rf.own.Add(v)
 	}
 	out := []ir.Stmt{&ir.Block{Body: append(decls, inner...), At: s.At}}
-	for _, v := range ir.AddressTaken(out).List() { // the part of an array in a clause of what is gone takes none
+	for _, v := range ir.AddressTaken(out).List() { // array parts in clauses of removed directives do not count
 		rf.share(v, "its address is taken")
 	}
 	rf.findNeeded(out)
 	return out
 }
 
-// region lowers the whole body of a parallel construct: what comes last needs no barrier of its
-// own.
+// region lowers the whole body of a parallel construct. Its last statement needs no barrier.
 func (p *threads) region(list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for i, s := range list {
@@ -407,7 +406,7 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 	f := &ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
 		Unroll: s.Unroll, Body: p.list(s.Body), At: s.At}
 	if p.Slow {
-		f.Unroll = 1 // registers for more would be taken from what runs otherwise
+		f.Unroll = 1 // unrolling would take registers from other code
 		return []ir.Stmt{f}
 	}
 	if s.Directive != nil && strategy.ByLanes(s.Directive.Nested.Kind) {
@@ -426,10 +425,11 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 	if !p.serial {
 		return p.Trusted(f, nil)
 	}
-	return []ir.Stmt{f} // shareLoop sees to it
+	return []ir.Stmt{f} // shareLoop handles it
 }
 
-// nestedIn is for a parallel construct inside this one: each thread runs it alone.
+// nestedIn returns the lowering of a parallel construct inside this one, which each thread runs
+// alone.
 func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
 	switch d.Nested.Kind {
 	case ir.NestedLanes, ir.NestedGroups, ir.NestedWarp, ir.NestedEager:
@@ -465,7 +465,7 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	lasts, last, body := p.LastCopies(d.Lastprivate, body, s.At)
 	d, out := p.ownChunk(d, s)
 	out = append(append(append(out, firsts...), red.decls...), lasts...)
-	told, last, out := p.tellLast(d.Lastprivate, sp, last, out)
+	told, last, out := p.broadcastLast(d.Lastprivate, sp, last, out)
 	inner := &threads{team: p.team, count: p.count, serial: true}
 	sp.Body = body
 	var sums *blocks
@@ -493,7 +493,8 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	return out
 }
 
-// ownChunk computes the chunk of a loop, before any thread writes what it reads.
+// ownChunk computes the chunk size of a loop before a thread writes the variables that it depends
+// on.
 func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt) {
 	if d.Schedule.Chunk == nil {
 		return d, nil
@@ -511,10 +512,10 @@ func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt
 	return &c, known
 }
 
-// tellLast has the thread that ran the last iteration tell the value of a lastprivate variable to
-// the others, where each of them has the variable itself: last is then more than before, and told
-// what all of them do behind the loop.
-func (p *threads) tellLast(vars []*ir.Var, sp *spaces.Space, last, out []ir.Stmt) (told, more, decls []ir.Stmt) {
+// broadcastLast makes the thread that ran the last iteration broadcast the value of a lastprivate
+// variable to the other threads, if each has the variable. more extends last, and told is the code
+// of all threads after the loop.
+func (p *threads) broadcastLast(vars []*ir.Var, sp *spaces.Space, last, out []ir.Stmt) (told, more, decls []ir.Stmt) {
 	at := sp.At
 	var hear []ir.Stmt
 	for _, v := range vars {
