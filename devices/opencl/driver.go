@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,6 +164,8 @@ var theDriver = sync.OnceValues(func() (*driver, error) {
 })
 
 func openDriver(name string) (_ *driver, err error) {
+	runtime.LockOSThread() // the loader keeps its message for the thread that has called it
+	defer runtime.UnlockOSThread()
 	restore := sighandlers.Keep()
 	defer func() { err = errors.Join(err, restore()) }()
 	file, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)

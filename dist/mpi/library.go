@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -124,6 +125,8 @@ func open() (*library, error) {
 
 // load opens one file. Global symbols: plug-ins of older libraries look for those of the library.
 func load(file string) (*library, error) {
+	runtime.LockOSThread() // the loader keeps its message for the thread that has called it
+	defer runtime.UnlockOSThread()
 	lib, err := purego.Dlopen(file, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return nil, err

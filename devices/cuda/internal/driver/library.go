@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -188,6 +189,8 @@ func (e *missingError) Error() string {
 // OpenFile opens one file, or the library of that name, and looks the functions up. Errors: those
 // of the loader, and a function that is not there.
 func OpenFile(path string, functions []string) (*Library, error) {
+	runtime.LockOSThread() // the loader keeps its message for the thread that has called it
+	defer runtime.UnlockOSThread()
 	restore := sighandlers.Keep()
 	file, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if restored := restore(); err == nil {
