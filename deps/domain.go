@@ -8,50 +8,49 @@ import (
 )
 
 // A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain
-// is empty and ready.
+// is empty and ready to use.
 //
-// Submit, Enter, Place, Busy, Uses, Forget and Reset are called by one goroutine at a time; the
-// order of Submit, Enter and Place calls is the program order. Prepare, Behind, Settle, Complete
-// and Launch may be called from any goroutine at any time.
+// Only one goroutine at a time calls Submit, Enter, Place, Busy, Uses, Forget and Reset; the order
+// of the calls of Submit, Enter and Place is the program order. Any goroutine may call Prepare,
+// Behind, Settle, Complete and Launch at any time.
 type Domain struct {
-	// Edges, when set before the first Submit, is called for every node that has edges, before it
-	// can become ready: for traces. preds is good until it returns.
+	// Edges, if set before the first Submit, is called for every node with edges, before it can
+	// become ready: for traces. preds is valid until it returns.
 	Edges func(succ TaskID, preds []TaskID)
-	// KeepVersions, when set before the first Submit, makes Node.Version known, for memory of its
-	// own in every node.
+	// KeepVersions, if set before the first Submit, makes Node.Version available, for additional
+	// memory in every node.
 	KeepVersions bool
-	// Follow, when set before the first Submit, is called without a lock for a node of which every
-	// predecessor is complete or was launched on one stream, with at least one that is not
-	// complete: it may be put behind them there. It is called before the node can be ready, at most
-	// once for each node, and not for one whose predecessors complete meanwhile.
+	// Follow, if set before the first Submit, is called for a node of which every predecessor is
+	// complete or was launched on one stream, and at least one is not complete: the node may be
+	// enqueued after them there. It is called without a lock, before the node can be ready, at most
+	// once for each node, and not for a node whose predecessors complete meanwhile.
 	Follow func(n *Node, stream int)
 
 	_ [64]byte // padding: completions read Follow, and nothing below
 
-	next   uint64 // submissions so far
-	edges  uint64 // made so far, those of joints included
+	next   uint64 // the number of submissions so far
+	edges  uint64 // the number of edges so far, including those of joints
 	table  table
 	tracts tracts
-	free   *cell // dropped cells, by left
+	free   *cell // a free list of cells, linked by left
 	swept  []*cell
-	found  []TaskID // predecessors of the node being submitted, for Edges
+	found  []TaskID // the predecessors of the node being submitted, for Edges
 	joints joints
-	wides  []*wide  // that no cell has
+	wides  []*wide  // a free list
 	_      [64]byte // padding: completions write the fields below
 	spent  spentJoints
 }
 
-// Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has
-// to come first. n.ID is assigned, from 1 in order of submission, where it is 0; in one domain that
-// is all nodes or none. The accesses are not kept. Empty regions are no accesses; the same or an
-// overlapping region may come more than once, though Merge makes that cheaper.
+// Submit adds n with its accesses and reports whether it is ready, that is, has no unfinished
+// predecessor. If n.ID is 0, Submit assigns it, from 1 in the order of submission; in one domain
+// this holds for all nodes or for none. Submit does not keep accesses. Empty regions are ignored. A
+// region may occur more than once or overlap with others, but Merge makes that cheaper.
 //
-// n may be visited by Complete before Submit has returned false, so whatever visit needs must be in
-// place. Cost: O(accesses) for regions that repeat and overlap with no others, plus O(edges), plus
-// O(regions of the buffer in use that overlap); the first use of a region also searches for those.
-// m tasks that all wait for the same n have O(n+m) edges, also where the n are on parts of the
-// region of the m, or the m on parts of that of the n; n*m where Edges or Follow is set. No
-// allocation in the steady state.
+// Complete may visit n before Submit has returned false, so n must be prepared for visit. Cost:
+// O(accesses) for regions that repeat and do not overlap with others, plus O(edges), plus O(regions
+// in use of the buffer that overlap); the first use of a region also searches for these. If m tasks
+// all wait for the same n tasks, there are O(n+m) edges, even if the n access parts of the region
+// of the m or vice versa; n*m edges if Edges or Follow is set. No allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	edges := d.Enter(n, accesses)
 	if stream := d.Behind(n); stream != 0 {
@@ -60,9 +59,9 @@ func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	return d.Settle(n, edges)
 }
 
-// Behind returns the stream on which n may follow its predecessors, 0 for none: what Follow says of
-// nodes that may do so later. It is called once, after Place and before Settle, where Follow is
-// set; n cannot be ready before Settle.
+// Behind returns the stream on which n may follow its predecessors, 0 for none; see Follow for
+// nodes that may do so later. If Follow is set, the caller calls it once, after Place and before
+// Settle. n cannot be ready before Settle.
 func (d *Domain) Behind(n *Node) (stream int) {
 	if d.Follow == nil {
 		return 0
@@ -70,20 +69,20 @@ func (d *Domain) Behind(n *Node) (stream int) {
 	return n.more.streamBehind()
 }
 
-// Enter is the part of Submit that finds the predecessors of n, and makes n one of those that come
-// later: all that the order of submission is for. Settle, with what Enter returns, must follow, and
-// is the part that others need not wait for.
+// Enter is the part of Submit that finds the predecessors of n and enters n into the graph for
+// later nodes. Only this part must run in the order of submission. The caller then calls Settle
+// with the result of Enter; later submissions need not wait for that.
 func (d *Domain) Enter(n *Node, accesses []Access) (edges int32) {
 	d.Prepare(n, accesses)
 	return d.Place(n, accesses)
 }
 
-// Prepare is the part of Enter that concerns n alone, whose memory another processor has had most
-// often: several nodes are prepared at once, and the next submission does not wait for it. Place,
-// with the same accesses, must follow, or n be prepared again.
+// Prepare is the part of Enter that concerns n alone, whose cache lines usually come from another
+// processor. Several nodes may be prepared concurrently. The caller then calls Place with the same
+// accesses, or Prepare again.
 func (d *Domain) Prepare(n *Node, accesses []Access) { n.begin(accesses, d.Follow != nil) }
 
-// Place is the rest of Enter, for a node that is prepared.
+// Place is the rest of Enter, for a prepared node.
 func (d *Domain) Place(n *Node, accesses []Access) (edges int32) {
 	d.next++
 	if n.ID == 0 {
@@ -98,25 +97,25 @@ func (d *Domain) Place(n *Node, accesses []Access) (edges int32) {
 	return edges
 }
 
-// Settle ends the submission of n and reports whether n is ready. Where Follow is set, Behind is
-// called before.
+// Settle ends the submission of n and reports whether n is ready. If Follow is set, Behind is
+// called before it.
 func (d *Domain) Settle(n *Node, edges int32) (ready bool) {
 	spin.Perturb()
-	// Predecessors that completed since have been subtracted already; the last one to come to 0
-	// makes n ready.
+	// Predecessors that have completed meanwhile are already subtracted; the decrement to 0 makes n
+	// ready.
 	return edges == 0 || n.pending.Add(edges) == 0
 }
 
-// A Ref names a task of a domain, in flight or over, whatever its node is used for since. The zero
-// the task of Ref has finished.
+// A Ref identifies a task of a domain, in flight or finished, independent of later uses of its
+// node. The zero Ref is a finished task.
 type Ref struct{ ref }
 
-// Ref returns the name of the task that n is, or is about to be with the ID that it has.
+// Ref returns the identity of the task that n is, or is about to become with its current ID.
 func (n *Node) Ref() Ref { return Ref{ref{n, uint32(n.ID)}} }
 
-// EnterAfter is Enter for a node whose predecessors are known: it has no accesses, and comes after
-// those of preds that have not finished. No accesses are looked at, and others do not find n by
-// any. Requires: preds are of this domain, each there once.
+// EnterAfter is Enter for a node with known predecessors: it has no accesses, and follows those of
+// preds that have not finished. Later nodes do not find it by an access.
+// Requires: preds belong to this domain, without duplicates.
 func (d *Domain) EnterAfter(n *Node, preds []Ref) (edges int32) {
 	n.begin(nil, d.Follow != nil)
 	d.next++
@@ -137,8 +136,8 @@ func (d *Domain) EnterAfter(n *Node, preds []Ref) (edges int32) {
 	return edges
 }
 
-// enterAll enters n into the graph, and returns the number of its edges: from here on others find
-// it.
+// enterAll enters n into the graph, and returns the number of its edges. From here on later nodes
+// find it.
 func (d *Domain) enterAll(n *Node, accesses []Access) int32 {
 	n.word.Store(uint64(uint32(n.ID))<<32 | open)
 	edges := int32(0)
@@ -149,7 +148,7 @@ func (d *Domain) enterAll(n *Node, accesses []Access) int32 {
 	return edges
 }
 
-// access enters access i of n into the graph and returns the number of edges found.
+// access enters access i of n into the graph and returns the number of edges.
 func (d *Domain) access(n *Node, i int, a *Access) int32 {
 	if a.Region.N == 0 {
 		n.keep(i, nil, a.Mode)
@@ -176,7 +175,7 @@ func (d *Domain) access(n *Node, i int, a *Access) int32 {
 	return d.enter(n, c, key)
 }
 
-// after makes n a successor of the nodes in a list of c, drops those that have finished, and
+// after makes n a successor of the nodes in a list of c, removes those that have finished, and
 // returns the number of new edges.
 func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 	if len(*list) >= fanIn {
@@ -187,12 +186,12 @@ func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 	for i := range l {
 		r := l[i]
 		p := r.node
-		if p.mark != n.mark { // not n itself, nor one that it waits for already
+		if p.mark != n.mark { // neither n itself nor a predecessor found before
 			if d.Edges != nil || d.Follow != nil {
 				if !d.precede(r, n) {
 					continue
 				}
-			} else { // r.precede(n) where that is simple, as it nearly always is
+			} else { // r.precede(n) for the usual, simple case
 				w := p.word.Load()
 				if !r.means(w) {
 					continue
@@ -221,7 +220,7 @@ func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 	return edges
 }
 
-// precede is p.precede(n), with what others want to know of the edge.
+// precede is p.precede(n), with the reports for Edges and Follow.
 func (d *Domain) precede(p ref, n *Node) bool {
 	if d.Follow == nil {
 		if !p.precede(n) {
@@ -236,8 +235,8 @@ func (d *Domain) precede(p ref, n *Node) bool {
 	return true
 }
 
-// withEdge adds p to predecessors that are reported, but for openers; the links of one task are
-// one.
+// withEdge appends p to the reported predecessors. It omits openers and combines the links of one
+// task.
 func withEdge(found []TaskID, p *Node) []TaskID {
 	if _, opener := p.Owner.(hidden); opener || len(found) > 0 && found[len(found)-1] == p.ID {
 		return found
@@ -245,8 +244,8 @@ func withEdge(found []TaskID, p *Node) []TaskID {
 	return append(found, p.ID)
 }
 
-// leads is p.precede(n) where nodes may follow: what it says of n goes together with what Launch
-// says of p.
+// leads is p.precede(n) for a domain with Follow: the edge and its count for Launch change
+// together.
 func (p ref) leads(n *Node) bool {
 	m := p.node.more
 	spin.Lock(&m.mu)
@@ -262,14 +261,14 @@ func (p ref) leads(n *Node) bool {
 	return true
 }
 
-// Complete takes n out of the graph: its memory may be used for another task of the domain when
+// Complete removes n from the graph: its memory may be used for another task of the domain after
 // Complete has returned.
 //
-// visit is called without a lock, at least once for every successor: with ready false before n
-// releases it, so that what is noted of a failure is there before anybody can start the successor;
-// with ready true, once for each successor whose last predecessor this was. A successor that waits
-// for n alone is visited only with ready true. One that is submitted while Complete runs may count
-// as submitted after it.
+// visit is called without a lock, at least once for every successor. With ready false it is called
+// before n releases the successor, so that a failure can be recorded before the successor can
+// start. With ready true it is called once for each successor whose last predecessor was n. A
+// successor that waits for n alone is visited with ready true only. A successor that is submitted
+// during Complete may count as submitted after it.
 func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 	count, counted := d.take(n)
 	at := walk{node: n}
@@ -280,7 +279,7 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 		j := s.joint()
 		switch {
 		case j != nil:
-			j.tell(visit)
+			j.visitWaiting(visit)
 		case s.pending.Load() != 1:
 			visit(s, false)
 		}
@@ -299,8 +298,7 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 	}
 }
 
-// Finish is Complete for a node that did not fail: visit is called only for successors that are
-// ready.
+// Finish is Complete for a node that did not fail: visit is called only for ready successors.
 func (d *Domain) Finish(n *Node, visit func(ready *Node)) {
 	count, counted := d.take(n)
 	at := walk{node: n}
@@ -311,7 +309,7 @@ func (d *Domain) Finish(n *Node, visit func(ready *Node)) {
 		if counted {
 			d.follows(s, counted)
 		}
-		if s.pending.Add(-1) == 0 { // one access to the line of s: a look first would fetch it twice
+		if s.pending.Add(-1) == 0 { // one access to the cache line of s: a preceding load would fetch it twice
 			d.visitReady(s, visit)
 		}
 	}
@@ -320,7 +318,7 @@ func (d *Domain) Finish(n *Node, visit func(ready *Node)) {
 	}
 }
 
-// visitReady visits s, or what waits for it where it is a joint.
+// visitReady visits s, or the successors of s if it is a joint.
 func (d *Domain) visitReady(s *Node, visit func(ready *Node)) {
 	if j := s.joint(); j != nil {
 		d.pass(j, visit)
@@ -329,8 +327,8 @@ func (d *Domain) visitReady(s *Node, visit func(ready *Node)) {
 	visit(s)
 }
 
-// take closes n: it gets no further successors. It returns how many there are, and whether they
-// count n as not launched.
+// take closes n for further successors. It returns their number, and whether they count n as not
+// launched.
 func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	if n.word.Load() == 0 || n.pending.Load() != 0 {
 		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.word.Load()>>31&1, n.pending.Load()))
@@ -345,7 +343,7 @@ func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	return uint32(n.word.Swap(0)) &^ open, m.stream == 0
 }
 
-// follows counts a completed predecessor of s, and passes s to Follow if it may now follow the
+// follows counts a completed predecessor of s, and passes s to Follow if s may now follow the
 // others.
 func (d *Domain) follows(s *Node, counted bool) {
 	if !counted {
@@ -356,11 +354,11 @@ func (d *Domain) follows(s *Node, counted bool) {
 	}
 }
 
-// Launch says that n is on its way on a stream (1 to 127), where what is launched later and
-// conflicts with it comes behind it: its successors need not wait until it is complete, and Follow
-// gets them. Only the first call for a node counts.
+// Launch records that n was launched on a stream (1 to 127), on which later launches run after it:
+// its successors need not wait for its completion, and Follow is called for them. Only the first
+// call for a node counts.
 //
-// Requires: Follow is set, n is submitted and is completed after Launch has returned.
+// Requires: Follow is set, n has been submitted, and is not completed before Launch has returned.
 func (d *Domain) Launch(n *Node, stream int) {
 	m := n.more
 	spin.Lock(&m.mu)
@@ -385,9 +383,8 @@ func (d *Domain) Launch(n *Node, stream int) {
 	}
 }
 
-// Busy is the number of regions that are accessed by nodes which are submitted and not complete,
-// and that a later access might wait for. It is 0 if and only if all nodes with accesses are
-// complete. Cost: O(regions).
+// Busy returns the number of regions that submitted, incomplete nodes access and for which a later
+// access might wait. It is 0 if and only if all nodes with accesses are complete. Cost: O(regions).
 func (d *Domain) Busy() (regions int) {
 	for _, t := range d.tracts {
 		t.root.each(func(c *cell) {
@@ -399,8 +396,7 @@ func (d *Domain) Busy() (regions int) {
 	return regions
 }
 
-// Uses reports whether nodes that are submitted and not complete access a buffer. Cost: O(regions
-// of the buffer).
+// Uses reports whether submitted, incomplete nodes access a buffer. Cost: O(regions of the buffer).
 func (d *Domain) Uses(b BufferID) (uses bool) {
 	if t := d.tracts[b]; t != nil {
 		t.root.each(func(c *cell) { uses = uses || !c.idle() })
@@ -408,11 +404,11 @@ func (d *Domain) Uses(b BufferID) (uses bool) {
 	return uses
 }
 
-// keptCells is the number of cells that Reset keeps the memory of.
+// keptCells is the maximum number of cells whose memory Reset keeps.
 const keptCells = 1 << 10
 
-// Reset makes d empty, as the zero Domain, but for Edges and some memory. Requires: all its nodes
-// are complete.
+// Reset makes d empty, like the zero Domain, but keeps Edges and some memory.
+// Requires: all its nodes are complete.
 func (d *Domain) Reset() {
 	if n := d.Busy(); n > 0 {
 		panic(fmt.Sprintf("gompss: bug: domain with %d regions in use is reset", n))
@@ -440,7 +436,7 @@ var ErrBusy = errors.New("unfinished tasks access it")
 // A BusyError means that a buffer cannot be forgotten yet.
 type BusyError struct {
 	Buffer  BufferID
-	Regions int    // regions in use
+	Regions int    // the number of regions in use
 	First   Region // one of them
 }
 
@@ -450,8 +446,8 @@ func (e *BusyError) Error() string {
 
 func (e *BusyError) Unwrap() error { return ErrBusy }
 
-// Forget drops what the domain knows of a buffer that is being freed. Error: *BusyError when nodes
-// in flight still access it.
+// Forget removes a buffer that is being freed from the domain. It returns a *BusyError if nodes in
+// flight still access it.
 func (d *Domain) Forget(b BufferID) error {
 	t := d.tracts[b]
 	if t == nil {

@@ -6,45 +6,45 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file keeps the edges few where many tasks wait for the same many: m tasks that read a region
-// which n have written in parts, n that write the parts next, groups of m and n that share a
-// region. Each of the m would have n edges. Instead the first one has; for the second one a joint
-// is made, a node without a task, which comes after the n, and that one and all later ones come
-// after the joint. Whoever completes the last predecessor of a joint passes through it to its
-// successors.
+// This file limits the number of edges if many tasks wait for the same set of tasks: for example, m
+// tasks read a region that n tasks have written in parts, n tasks write the parts next, or groups
+// of m and n share a region. Each of the m would have n edges. Instead, only the first one has. For
+// the second one a joint is created, a node without a task that follows the n tasks; the second and
+// all later ones follow the joint. The goroutine that completes the last predecessor of a joint
+// passes through it to its successors.
 //
-// A joint stands for a whole list, or for all that a reader or writer of a region waits for, so no
-// node waits for more than before. There are none where edges are reported or counted: where
-// Domain.Edges or Domain.Follow is set.
+// A joint represents a complete list, or all tasks for which a reader or writer of a region waits,
+// so that no node waits for more tasks than without it. There are no joints if edges are reported
+// or counted, that is, if Domain.Edges or Domain.Follow is set.
 
-// fanIn is the number of edges from which a joint is made, or of regions that one overlaps from
-// which it is wide.
+// fanIn is the number of edges from which a joint is created, and the number of overlapping regions
+// from which a region is wide.
 const fanIn = 8
 
-// A joint is a node that only makes edges fewer.
+// A joint is a node that only reduces the number of edges.
 type joint struct {
 	Node
 	next *joint
 }
 
-// joint returns the joint that n is, nil if it is a task.
+// joint returns n as a joint, nil if it is a task.
 func (n *Node) joint() *joint {
 	j, _ := n.Owner.(*joint)
 	return j
 }
 
-// joining reports whether there are joints.
+// joining reports whether the domain uses joints.
 func (d *Domain) joining() bool { return d.Edges == nil && d.Follow == nil }
 
-// joints are free joints: a list of the goroutine that submits.
+// joints is a free list of the submitting goroutine.
 type joints struct{ free *joint }
 
-// spentJoints are joints that have finished since joints was empty last; any goroutine adds to
-// them.
+// spentJoints is the list of joints that have finished since joints was last empty. Any goroutine
+// may append to it.
 type spentJoints struct{ list atomic.Pointer[joint] }
 
-// take returns a joint that may be waited for and has no predecessors yet: then Domain.settle is to
-// be called.
+// take returns a joint without predecessors that other nodes may already wait for. The caller then
+// calls commitJoint.
 func (l *joints) take(spent *spentJoints) *joint {
 	if l.free == nil {
 		l.free = spent.list.Swap(nil)
@@ -56,7 +56,7 @@ func (l *joints) take(spent *spentJoints) *joint {
 	} else {
 		l.free, j.next = j.next, nil
 	}
-	j.ID++ // its tag; no other goroutine sees it
+	j.ID++ // a tag; no other goroutine sees it
 	j.mark = 0
 	j.word.Store(uint64(uint32(j.ID))<<32 | open)
 	return j
@@ -71,8 +71,8 @@ func (l *spentJoints) put(j *joint) {
 	}
 }
 
-// follow makes j a successor of the nodes in list, drops those that have finished, and returns the
-// number of edges.
+// follow makes j a successor of the nodes in list, removes those that have finished, and returns
+// the number of edges.
 func (j *joint) follow(list *refs) (edges int32) {
 	kept := (*list)[:0]
 	for _, r := range *list {
@@ -85,8 +85,9 @@ func (j *joint) follow(list *refs) (edges int32) {
 	return edges
 }
 
-// settle says that j has all its predecessors, so many, and returns what stands for them.
-func (d *Domain) settle(j *joint, edges int32) ref {
+// commitJoint ends the creation of j with the given number of predecessors, and returns a reference
+// to it.
+func (d *Domain) commitJoint(j *joint, edges int32) ref {
 	d.edges += uint64(edges)
 	r := ref{&j.Node, uint32(j.ID)}
 	spin.Perturb()
@@ -96,8 +97,8 @@ func (d *Domain) settle(j *joint, edges int32) ref {
 	return r
 }
 
-// pass takes j, all of whose predecessors have finished, out of the graph and visits what is ready
-// now.
+// pass removes j, whose predecessors have finished, from the graph and visits the nodes that are
+// ready now.
 func (d *Domain) pass(j *joint, visit func(ready *Node)) {
 	count := uint32(j.word.Swap(0)) &^ open
 	at := walk{node: &j.Node}
@@ -116,21 +117,21 @@ func (d *Domain) pass(j *joint, visit func(ready *Node)) {
 	d.spent.put(j)
 }
 
-// tell visits the nodes that wait for j, with ready false. Requires: a predecessor of j is not over
-// before tell returns.
-func (j *joint) tell(visit func(succ *Node, ready bool)) {
+// visitWaiting visits the nodes that wait for j, with ready false.
+// Requires: a predecessor of j does not finish before visitWaiting returns.
+func (j *joint) visitWaiting(visit func(succ *Node, ready bool)) {
 	at := walk{node: &j.Node}
 	for range uint32(j.word.Load()) &^ open {
 		s := *at.next()
 		if k := s.joint(); k != nil {
-			k.tell(visit)
+			k.visitWaiting(visit)
 		} else {
 			visit(s, false)
 		}
 	}
 }
 
-// A list names lists of a cell, to remember which were long when a submission walked through them.
+// A list identifies lists of a cell, to remember which were long when a submission traversed them.
 type list uint8
 
 func (c *cell) name(l *refs) list {
@@ -143,7 +144,7 @@ func (c *cell) name(l *refs) list {
 	return 4
 }
 
-// fold replaces a long list by a joint when n is the second node that waits for all of it.
+// fold replaces a long list by a joint if n is the second node that waits for all of it.
 func (d *Domain) fold(n *Node, c *cell, l *refs) {
 	which := c.name(l)
 	if c.asked&which == 0 {
@@ -155,12 +156,13 @@ func (d *Domain) fold(n *Node, c *cell, l *refs) {
 	}
 	c.asked &^= which
 	j := d.joints.take(&d.spent)
-	r := d.settle(j, j.follow(l))
+	r := d.commitJoint(j, j.follow(l))
 	clear(*l)
 	*l = append((*l)[:0], r)
 }
 
-// has reports whether n itself is in the list, which thus may not stand for what n waits for.
+// has reports whether the list contains n itself, so that it cannot represent the predecessors of
+// n.
 func (l *refs) has(n *Node) bool {
 	for _, r := range *l {
 		if r.node == n {
@@ -170,25 +172,25 @@ func (l *refs) has(n *Node) bool {
 	return false
 }
 
-// A wide is what a cell knows that overlaps many others, so that an access need not walk through
-// all of them when nothing has happened there since the one before it. Times are submissions of the
-// domain.
+// A wide is the state of a cell that overlaps with many others. With it an access need not traverse
+// all of them if no other access has happened there since the last one. Times are counted in
+// submissions of the domain.
 //
-//   - Where the latest writer, alone, came after all accesses to the others, it waits for those:
-//     the next access waits for it, or for its waiters, as in any cell.
-//   - Where two in a row wait for the same, the second one makes a joint, which serves all others
-//     until something happens.
+//   - If the latest writer is alone and came after all accesses to the other cells, it waits for
+//     those: the next access waits for it, or for its waiters, as in any cell.
+//   - If two consecutive accesses wait for the same nodes, the second one creates a joint, which
+//     serves all others until the next change.
 type wide struct {
-	wrote      uint64 // when the latest writer came, if it is alone; else 0
-	read, met  uint64 // when a reader and a writer came to another cell that overlaps
-	walked     uint64 // when an access of mode key walked through all
-	summed     uint64 // when sum was made
+	wrote      uint64 // the time of the latest writer if it is alone; otherwise 0
+	read, met  uint64 // the times of the latest reader and writer of an overlapping cell
+	walked     uint64 // the time at which an access of mode key traversed all cells
+	summed     uint64 // the time at which sum was created
 	key        modeKey
-	sum        ref // what an access of mode key waits for; without a node for nothing
+	sum        ref // represents the nodes for which an access of mode key waits; without a node for none
 	neighbours []*cell
 }
 
-// meets notes that an access to a cell that overlaps is being submitted.
+// meets records the submission of an access to an overlapping cell.
 func (w *wide) meets(now uint64, writes bool) {
 	switch {
 	case w == nil:
@@ -199,7 +201,7 @@ func (w *wide) meets(now uint64, writes bool) {
 	}
 }
 
-// enterAmong is enter for a cell that overlaps others.
+// enterAmong is enter for a cell that overlaps with others.
 func (d *Domain) enterAmong(n *Node, c *cell, key modeKey) int32 {
 	if c.wide != nil || len(c.over) >= fanIn && d.widen(c) {
 		return d.enterWide(n, c, key)
@@ -214,7 +216,7 @@ func (d *Domain) enterAmong(n *Node, c *cell, key modeKey) int32 {
 	return edges
 }
 
-// enterWide is enter for a cell that is wide.
+// enterWide is enter for a wide cell.
 func (d *Domain) enterWide(n *Node, c *cell, key modeKey) int32 {
 	w, own, joins := c.wide, c.awaited(key), key != reading && c.joins(key)
 	changed := w.met
@@ -225,14 +227,14 @@ func (d *Domain) enterWide(n *Node, c *cell, key modeKey) int32 {
 	switch alike := w.key == key && (joins || key == reading); {
 	case w.wrote > changed:
 		edges = d.after(n, c, own)
-		w.tell(d.next, key != reading)
+		w.record(d.next, key != reading)
 	case alike && w.summed > changed:
 		edges = d.afterSum(n, w)
-		w.tell(d.next, key != reading)
-	case alike && w.walked > changed && w.walked < d.next && d.joining(): // not by n itself, which the lists may have in them
+		w.record(d.next, key != reading)
+	case alike && w.walked > changed && w.walked < d.next && d.joining(): // the traversal was not by n itself, which the lists may contain
 		w.sum, w.summed = d.sum(c, own, key), d.next
 		edges = d.afterSum(n, w)
-		w.tell(d.next, key != reading)
+		w.record(d.next, key != reading)
 	default:
 		edges = d.walkThrough(n, c, own, key)
 	}
@@ -243,7 +245,7 @@ func (d *Domain) enterWide(n *Node, c *cell, key modeKey) int32 {
 	return edges
 }
 
-// opened notes that a writer came that did not join others.
+// opened records a writer that did not join others.
 func (w *wide) opened(now uint64, key modeKey) {
 	if w.wrote = now; key.shared() {
 		w.wrote = 0
@@ -254,8 +256,8 @@ func (w *wide) opened(now uint64, key modeKey) {
 	w.summed = 0
 }
 
-// walkThrough makes n wait for all that an access of mode key waits for, where own is the list of c
-// itself.
+// walkThrough makes n wait for all nodes for which an access of mode key waits; own is the list of
+// c itself.
 func (d *Domain) walkThrough(n *Node, c *cell, own *refs, key modeKey) int32 {
 	w := c.wide
 	edges := d.after(n, c, own)
@@ -273,7 +275,7 @@ func (d *Domain) walkThrough(n *Node, c *cell, own *refs, key modeKey) int32 {
 	return edges
 }
 
-// awaited is what an access of mode key to an overlapping region waits for.
+// awaited returns the nodes for which an access of mode key to an overlapping region waits.
 func (c *cell) awaited(key modeKey) *refs {
 	if key == reading {
 		return &c.writers
@@ -281,7 +283,7 @@ func (c *cell) awaited(key modeKey) *refs {
 	return c.latest(key)
 }
 
-// sum returns a joint that stands for all that an access of mode key waits for, where own is the
+// sum returns a joint that represents all nodes for which an access of mode key waits; own is the
 // list of c itself.
 func (d *Domain) sum(c *cell, own *refs, key modeKey) ref {
 	j := d.joints.take(&d.spent)
@@ -289,7 +291,7 @@ func (d *Domain) sum(c *cell, own *refs, key modeKey) ref {
 	for _, o := range c.over {
 		edges += j.follow(o.awaited(key))
 	}
-	return d.settle(j, edges)
+	return d.commitJoint(j, edges)
 }
 
 // afterSum makes n wait for the sum of w.
@@ -301,14 +303,14 @@ func (d *Domain) afterSum(n *Node, w *wide) int32 {
 	return 1
 }
 
-// tell records a new access where wide overlapping accesses look.
-func (w *wide) tell(now uint64, writes bool) {
+// record records a new access for wide overlapping cells.
+func (w *wide) record(now uint64, writes bool) {
 	for _, o := range w.neighbours {
 		o.wide.meets(now, writes)
 	}
 }
 
-// widen makes c wide if it is used again. Regions that never repeat had no use for it.
+// widen makes c wide if it is used again, because regions that are used once gain nothing.
 func (d *Domain) widen(c *cell) bool {
 	if !c.used {
 		return false
