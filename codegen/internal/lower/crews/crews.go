@@ -1,5 +1,5 @@
-// Package crews has what the parts of lowering know of the team of a launch: where its variables
-// lie, how many threads it may have, and what the loops that it shares out cost.
+// Package crews describes the team of a launch for the parts of lowering: where its variables are,
+// how many threads it may have, and the cost of the loops that it shares.
 package crews
 
 import (
@@ -12,41 +12,42 @@ import (
 	"github.com/gompss/gompss/codegen/target"
 )
 
-// A Crew is the team of a launch, as far as sharing a loop among its threads has to know it.
+// A Crew describes the team of a launch, as far as the distribution of a loop over its threads
+// depends on it.
 type Crew struct {
 	spaces.Walker
 	Opt    Options
 	Launch *ir.Launch
 	Single bool // the league has one team
-	Whole  bool // all teams run the code as if they were one
-	Slow   bool // what is lowered runs only to fail
+	Whole  bool // all teams run the code like a single one
+	Slow   bool // the lowered code runs only to find the failing access
 	Mode   ir.TeamMode
 
 	Shared   map[*ir.Var]bool // variables in team memory
-	Changing *ir.VarSet       // what the parallel region changes that is being lowered; nil outside
+	Changing *ir.VarSet       // the variables that the current parallel region changes; nil outside
 	Slots    map[Slot]*ir.Var
 	Effects  *analysis.Effects
-	Simds    map[*ir.For]*ir.Directive // of lowered loops: what their lanes may do in any order
+	Simds    map[*ir.For]*ir.Directive // the directives of lowered loops: the permitted orders of their lanes
 	Trips    TripCounts
 
-	OnHost func(ir.Expr) ir.Expr // what the host can evaluate before the launch, or nil
-	// Box returns memory of all teams in place of a team's; it is called where Whole is set.
+	OnHost func(ir.Expr) ir.Expr // returns an expression that the host can evaluate before the launch, or nil
+	// Box returns memory shared by all teams instead of team memory; it is called if Whole is set.
 	Box func(s Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var
 }
 
-// TripCounts are the iteration counts, on the host, of the loops that a launch shares out.
+// TripCounts are the iteration counts, evaluated on the host, of the loops of a launch.
 type TripCounts struct {
 	Grid, Team, Threads []ir.Expr
 	Unknown             bool
-	Width               int      // iterations of the only grid loop that a thread takes at once
-	Laned               ir.Expr  // what the latest of Grid is where several threads share an iteration
-	Whole               ir.Expr  // teams of Launch.Threads threads, no fewer, that the only grid loop is cut for
-	Resident            bool     // each team costs something of its own
-	Cyclic              bool     // of Whole no more teams than run at once: a schedule says so
-	Reread              ir.Bytes // most bytes of rows that an iteration of the league reads again
+	Width               int      // iterations that a thread of the only grid loop interleaves
+	Laned               ir.Expr  // the latest element of Grid if several threads share an iteration
+	Whole               ir.Expr  // teams, of at least Launch.Threads threads, for which the only grid loop is divided
+	Resident            bool     // each team has a fixed cost
+	Cyclic              bool     // a schedule requests at most as many teams for Whole as can run concurrently
+	Reread              ir.Bytes // the maximum number of bytes of rows that an iteration of the league reads again
 }
 
-// A Slot names a piece of team or scratch memory that a launch uses again and again.
+// A Slot identifies a piece of team or scratch memory that a launch uses repeatedly.
 type Slot struct {
 	What string
 	Of   *ir.Var
@@ -70,7 +71,7 @@ func (t *Crew) Slot(s Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
 	return v
 }
 
-// Shuffles reports whether teams of this launch are sure to be whole warps.
+// Shuffles reports whether teams of this launch certainly consist of whole warps.
 func (t *Crew) Shuffles() bool {
 	if t.Opt.NoShuffles {
 		return false
@@ -85,12 +86,12 @@ func (t *Crew) Shuffles() bool {
 // Leads reports whether the team has a leader.
 func (t *Crew) Leads() bool { return t.Mode == ir.ModeControlLoop || t.Mode == ir.ModeWarpSpecialized }
 
-// IsShared reports whether all threads of the team have one v, on chip or in scratch memory.
+// IsShared reports whether all threads of the team share one v, in team memory or scratch memory.
 func (t *Crew) IsShared(v *ir.Var) bool {
 	return t.Shared[v] || t.Scratch[v] != nil || v.Space == ir.Team || v.Space == ir.Scratch
 }
 
-// LimitThreads lowers the upper bound on the threads of a team to n, which may be nil.
+// LimitThreads lowers the upper limit of the threads of a team to n, which may be nil.
 func (t *Crew) LimitThreads(n ir.Expr) {
 	if n == nil {
 		return
@@ -109,13 +110,13 @@ func (t *Crew) LimitThreads(n ir.Expr) {
 	}
 }
 
-// limitedBy reports whether e is n, or the least of n and others.
+// limitedBy reports whether e is n, or a minimum of n and other values.
 func limitedBy(e, n ir.Expr) bool {
 	m, ok := e.(*ir.Math)
 	return query.Same(e, n) || ok && m.Fn == ir.IMin && (limitedBy(m.Args[0], n) || limitedBy(m.Args[1], n))
 }
 
-// GPU is what the code is generated for.
+// GPU returns the target of the code.
 func (o Options) GPU() *target.Target {
 	if o.Device != nil {
 		return o.Device
@@ -123,43 +124,42 @@ func (o Options) GPU() *target.Target {
 	return target.Default()
 }
 
-// Device is what the code is generated for.
+// Device returns the target of the code.
 func (t *Crew) Device() *target.Target { return t.Opt.GPU() }
 
 // Options describes the capabilities of the device. The zero value is a GPU.
 type Options struct {
 	// Target names the device in errors; "" is "device code".
 	Target string
-	// NoShuffles keeps warp operations and grid barriers out of the code: the device has none, or
-	// runs teams of any number of threads.
+	// NoShuffles excludes warp operations and grid barriers: the device lacks them, or runs teams
+	// of any number of threads.
 	NoShuffles bool
-	// TeamUnit says, of a device with NoShuffles, that its teams can be whole multiples of so many
-	// threads (Launch.Warps): with 32, forms that ask for such teams, and for no operation of
-	// warps, are used. 0 is any number of threads. Of a device without NoShuffles it says that its
-	// warps are subgroups of so many threads, 32: code for it has neither grid barriers nor named
-	// barriers.
+	// TeamUnit, for a device with NoShuffles, is a number such that teams can be multiples of it
+	// (Launch.Warps). With 32, forms that need such teams but no warp operations are used. 0 means
+	// any number of threads. For a device without NoShuffles it means that warps are subgroups of
+	// that many threads, 32: code for it has neither grid barriers nor named barriers.
 	TeamUnit int
-	// AtomicReductions lets each team add its part of a reduction over the league to the result by
-	// an atomic, where the type and the operator have one: no team waits for the others' parts, and
-	// floats may end with other last bits in each run. Without it the parts are combined in the
-	// order of the teams: the same bits for the same launch shape.
+	// AtomicReductions lets each team add its part of a reduction over the league to the result
+	// with an atomic operation, if type and operator have one. No team then waits for the parts of
+	// others, and the last bits of floats may differ between runs. Without it, the parts are
+	// combined in the order of the teams, with the same result for the same launch shape.
 	AtomicReductions bool
-	// KeepChecks leaves every index check in its loop that is not proved for all arguments: half
-	// the code, more time.
+	// KeepChecks keeps every index check in its loop that is not proved for all arguments: half as
+	// much code, but slower.
 	KeepChecks bool
-	// Device is the GPU whose costs decide between forms that are all right on every device; nil is
-	// target.Default.
+	// Device is the GPU whose costs decide between forms that are all correct on every device; nil
+	// means target.Default.
 	Device *target.Target
-	// Choice departs from what the cost model chooses; see Choice.
+	// Choice overrides the choices of the cost model; see Choice.
 	Choice Choice
 }
 
-// Subgroups reports whether warps are subgroups: their threads exchange values, and wait for no
-// more than their team.
+// Subgroups reports whether warps are subgroups: their threads exchange values, and have no barrier
+// but that of the team.
 func (o Options) Subgroups() bool { return !o.NoShuffles && o.TeamUnit > 0 }
 
-// WholeTeams reports whether the teams of a launch are sure to be whole groups of 32 threads, which
-// need not be warps.
+// WholeTeams reports whether the teams of a launch certainly consist of whole groups of 32 threads,
+// which need not be warps.
 func (t *Crew) WholeTeams() bool {
 	if t.Opt.NoShuffles && t.Opt.TeamUnit > 0 && t.Opt.TeamUnit%forms.LeastWarp == 0 {
 		n, known := query.Int64(forms.OrZero(t.Launch.MaxThreads))
