@@ -20,17 +20,17 @@ var (
 	ErrClosed = errors.New("task: runtime is closed")
 )
 
-// An Error is the failure of one task. Cause is what its body returned, a *PanicError, a
-// *SkippedError, the context's error or a failure of a device.
+// An Error is the failure of one task. Cause is the error that its body returned, a *PanicError, a
+// *SkippedError, the cause of the context, or a device failure.
 type Error struct {
 	Task   deps.TaskID
-	Label  string // as given; the kernel's or the function's name where none was
+	Label  string // the label, or the name of the kernel or function
 	Kernel string // "" for a plain Go task
-	Device string // where it ran or was to run; "" if that was not decided
-	Pos    ir.Pos // of the kernel, or of the Go function that is the body; zero where that is a method value
+	Device string // the device that ran it or was to run it; "" if none was chosen
+	Pos    ir.Pos // of the kernel, or of the Go function of the body; zero for a method value
 	Cause  error
 
-	group *Group // that the task was in
+	group *Group // the group of the task
 }
 
 func (e *Error) Error() string {
@@ -59,11 +59,11 @@ func (e *Error) inner() error {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// A SkippedError names the failure that kept a task from running. It is ErrSkipped for errors.Is,
-// and unwraps to the failure.
+// A SkippedError is the reason why a task did not run. errors.Is accepts it as ErrSkipped; it
+// unwraps to the failure.
 type SkippedError struct {
-	// Via is the label of the predecessor, which failed or was itself skipped; of a Go task without
-	// a label it has the line.
+	// Via is the label of the predecessor that failed or was itself skipped; for a Go task without
+	// a label it contains the line.
 	Via   string
 	First *Error // the failure at the start of the chain
 
@@ -90,14 +90,14 @@ func FirstOf(e *Error) *Error {
 	return e
 }
 
-// A FailedError is the error of Wait: the tasks that failed since the last Wait, in the order in
-// which they failed, and how many were skipped because of them.
+// A FailedError is the error of Wait: the tasks that failed since the last Wait, in the order of
+// the failures, and the number of tasks that were skipped as a consequence.
 type FailedError struct {
 	Failed  []*Error
 	Skipped int
 }
 
-// listed is the number of failures that the text of a FailedError spells out.
+// listed is the number of failures that the text of a FailedError contains in full.
 const listed = 8
 
 func (e *FailedError) Error() string {
@@ -139,15 +139,15 @@ func (e *FailedError) Unwrap() []error {
 // keptFailures is the number of failures kept for Task.Err.
 const keptFailures = 1 << 14
 
-// ErrForgotten is the cause of a failure so long ago, with so many since, that of its error only
-// the fact is known.
+// ErrForgotten is the cause of an old failure whose error the runtime has dropped because many
+// failures followed.
 var ErrForgotten = errors.New("the task failed or was skipped; its error is not kept any more")
 
-// failures are the errors of tasks that have finished, for Task.Err: the latest ones as they are,
-// of the others the numbers of the tasks.
+// failures contains the errors of finished tasks, for Task.Err: the latest ones in full, and the
+// task numbers of the others.
 type failures struct {
 	byTask    map[deps.TaskID]*Error
-	order     []deps.TaskID // of byTask, some perhaps taken out since; a ring once it is full
+	order     []deps.TaskID // of byTask, in part removed since; a ring once it is full
 	next      int           // the oldest
 	forgotten deps.Set      // of task numbers
 }
@@ -169,7 +169,7 @@ func (f *failures) add(id deps.TaskID, e *Error) {
 	f.next = (f.next + 1) % keptFailures
 }
 
-// of returns the error of a task that has finished, nil if it had none.
+// of returns the error of a finished task, nil if it had none.
 func (f *failures) of(id deps.TaskID) *Error {
 	if e := f.byTask[id]; e != nil {
 		return e
@@ -197,18 +197,19 @@ func (fl *failureLog) TakeGroup(g *Group) error {
 	return &failed
 }
 
-// NoteLeak keeps an error of giving something back for Close to tell.
+// NoteLeak records an error of the release of a resource, which Close will return.
 func (fl *failureLog) NoteLeak(err error) {
 	fl.Failing.Lock()
 	fl.Leaks = errors.Join(fl.Leaks, err)
 	fl.Failing.Unlock()
 }
 
-// A failureLog is what failed in a runtime, and what waits return of it. Its lock is innermost.
+// A failureLog records the failures of a runtime, and which of them waits have to return. Its lock
+// is innermost.
 type failureLog struct {
 	Failing  spin.Mutex
 	failures failures
-	Leaks    error // of giving things back
+	Leaks    error // errors of the release of resources
 	Broken   int64
 	Skipped  int64
 }
@@ -222,7 +223,7 @@ func (fl *failureLog) failureOf(id deps.TaskID) error {
 	return nil
 }
 
-// ForgetError returns the error of a wait and forgets it.
+// ForgetError returns the error of a wait and removes it.
 func (fl *failureLog) ForgetError(t Task) error {
 	err := t.Err()
 	fl.Failing.Lock()
@@ -243,7 +244,7 @@ func (fl *failureLog) TakeFailures(told *FailedError) error {
 	return &failed
 }
 
-// noteFailure keeps the error of r for Task.Err and waits.
+// noteFailure records the error of r for Task.Err and for waits.
 func (rt *Runtime) noteFailure(r *Record) {
 	if rt.Observers.Watched() {
 		rt.Observers.observeFailure(r)
@@ -271,7 +272,7 @@ func (rt *Runtime) noteFailure(r *Record) {
 	}
 }
 
-// note adds a failure to those that will be told.
+// note adds a failure to those that a wait will return.
 func (e *FailedError) note(failure *Error) {
 	if isSkip(failure) {
 		e.Skipped++

@@ -8,13 +8,13 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// What follows lets several goroutines describe kernel tasks at once: records that are taken
-// without the lock of submission, and the number of active callers. The arguments of a task are
-// read, checked and placed before the task has a number, so that only its place in the order and
-// its edges need the lock.
+// The following functions let several goroutines prepare kernel tasks concurrently: they allocate
+// records without the submission lock, and count active callers. The arguments of a task are read,
+// checked and located before the task has a number, so that only its position in the order and its
+// edges need the lock.
 
-// shardCount is the number of shards: a goroutine that takes a record and one that returns one
-// rarely use the same.
+// shardCount is the number of shards: a goroutine that allocates a record and one that frees one
+// rarely use the same shard.
 const shardCount = 16
 
 // A freeShard holds free records of the program on a machine with accelerators, where each task
@@ -67,8 +67,8 @@ func (k *shardedFreeList) put(r *Record) {
 	at.mu.Unlock()
 }
 
-// Count returns how many records there are, and how many were made. Requires: no submission, and no
-// running task.
+// Count returns the number of free records and the number of allocated ones.
+// Requires: no submission, and no running task.
 func (k *shardedFreeList) Count() (free, made int64) {
 	for i := range k {
 		free, made = free+int64(k[i].n.Load()), made+k[i].made
@@ -76,17 +76,16 @@ func (k *shardedFreeList) Count() (free, made int64) {
 	return free, made
 }
 
-// What follows keeps the free records. A record is used again in the scope where it was used
-// before, as long as the scope exists: the graph of the scope may still refer to finished nodes
-// (deps.Domain), and only the submitting goroutine of that scope may reset such a node. Records of
-// the program stay with the program. Those of a finished scope, whose graph is gone too, go to
-// other scopes.
+// The following types hold the free records. A record is reused in the same scope as long as the
+// scope exists: the graph of the scope may still refer to finished nodes (deps.Domain), and only
+// the submitting goroutine of that scope may reset such a node. Records of the program stay with
+// the program. Records of a finished scope, whose graph no longer exists, go to other scopes.
 //
-// Most records come back from another processor than that of the submitting goroutine. They come in
-// magazines (Bonwick and Adams, Magazines and Vmem, 2001, section 3), so that the submitting
-// goroutine can fetch the cache lines of all records of a magazine at once.
+// Most records are freed on another processor than that of the submitting goroutine. They are
+// passed in magazines (Bonwick and Adams, Magazines and Vmem, 2001, section 3), so that the
+// submitting goroutine can fetch the cache lines of all records of a magazine in parallel.
 
-const magazineSize = 30 // a magazine is then four cache lines
+const magazineSize = 30 // a magazine then has four cache lines
 
 // A Magazine holds some free records.
 type Magazine struct {
@@ -100,10 +99,10 @@ type recordDepot struct {
 	mu    spin.Mutex
 	Full  *Magazine // with records
 	empty *Magazine
-	Made  int64 // guarded by the submitting of the program
+	Made  int64 // guarded by Submitting of the program
 }
 
-// take returns a magazine with records in exchange for an empty one, or nil when there are none.
+// take exchanges an empty magazine for one with records; it returns nil if there is none.
 func (k *recordDepot) take(empty *Magazine) *Magazine {
 	spin.Lock(&k.mu)
 	b := k.Full
@@ -117,7 +116,7 @@ func (k *recordDepot) take(empty *Magazine) *Magazine {
 	return b
 }
 
-// give takes a magazine with records and returns an empty one.
+// give exchanges a magazine with records for an empty one.
 func (k *recordDepot) give(b *Magazine) *Magazine {
 	spin.Lock(&k.mu)
 	if b != nil {
@@ -150,7 +149,8 @@ func (k *recordDepot) put(r *Record) {
 	b.N++
 }
 
-// TakeRecord returns a free record for a task of s. Requires: the submitting of s held.
+// TakeRecord returns a free record for a task of s.
+// Requires: s.Submitting held.
 func (s *Scope) TakeRecord() *Record {
 	rt := s.RT
 	if !s.Program() {
@@ -168,7 +168,7 @@ func (s *Scope) TakeRecord() *Record {
 		}
 		rt.Magazine = b
 		for _, r := range b.list[:b.N] {
-			r.Link = nil      // fetches the line that the worker wrote, all of them at once,
+			r.Link = nil      // fetches the cache line that the worker wrote, in parallel for all records,
 			r.Node.ID = 0     // and this one,
 			if r.Scope != s { // and this one
 				Bug("a record of another scope is in the stock")
@@ -179,7 +179,8 @@ func (s *Scope) TakeRecord() *Record {
 	return b.list[b.N]
 }
 
-// take returns a record of s, or one that no scope has. Requires: the submitting of s held.
+// take returns a free record of s, or one without a scope.
+// Requires: s.Submitting held.
 func (c *recycled) take(s *Scope) *Record {
 	if c.freeOwn == nil {
 		c.freeOwn = c.returned.Swap(nil)

@@ -1,10 +1,10 @@
-// Package engine runs tasks: it has their records, the graph that orders them, the queues of ready
-// tasks, the workers that run them and the launches on accelerators.
+// Package engine runs tasks. It contains their records, the graph that orders them, the queues of
+// ready tasks, the workers that run them, and the launches on accelerators.
 //
-// Package task, which programs import, describes tasks, by options, directives and recordings, and
-// asks about them; the engine knows neither. A task begins with Scope.Begin and is submitted by
-// Scope.Commit; from then on it belongs to the engine. README.md of package task has the invariants
-// and the order of the locks.
+// Package task, the public API, submits tasks with options, directives and recordings, and queries
+// them; the engine does not depend on it. A submission starts with Scope.Begin and ends with
+// Scope.Commit; from then on the task belongs to the engine. README.md of package task lists the
+// invariants and the lock order.
 package engine
 
 import (
@@ -30,19 +30,19 @@ type Runtime struct {
 	Bridge
 	Topology Topology
 	Pool     workerPool
-	Virtual  *virtual.Turns // nil where no device has a virtual time
+	Virtual  *virtual.Turns // nil if no device has virtual time
 	kernelVariants
 	Observers Observers
 	worlds
 	Buffers memory.Table
-	Printer printer.Printer // of what kernels print
+	Printer printer.Printer // the output of kernels
 	lifecycle
 	checks
 	Ready readyQueues
 	eagerLaunch
 
-	// Until here all is written rarely, and read by all for every task. The fields below are kept
-	// on cache lines of their own, by writer.
+	// The fields above are rarely written, and read for every task. The fields below are on
+	// separate cache lines, by writer.
 	_ spin.Line
 
 	mainScope
@@ -55,54 +55,54 @@ type Runtime struct {
 	Log failureLog
 }
 
-// A kernelVariants is the variants of kernels.
+// A kernelVariants contains the variants of kernels.
 type kernelVariants struct {
 	rt       *Runtime
 	Exec     cpucode.Executor // on CPU workers
 	variants sync.Map         // *Kernel to *variants
 }
 
-// A worlds is the other ranks.
+// worlds contains the other ranks.
 type worlds struct {
-	World   ranks // a World; nil where this is the only rank
-	Skipper any   // of package task: finds the tasks that are of other ranks alone; nil where none does
+	World   ranks // a World; nil if this is the only rank
+	Skipper any   // of package task: recognises tasks that concern only other ranks; may be nil
 }
 
-// A lifecycle holds the state of closing a runtime.
+// A lifecycle is the state of closing a runtime.
 type lifecycle struct {
-	Ctx    context.Context // of task bodies; no task starts when it is done
+	Ctx    context.Context // of task bodies; no task starts after it is done
 	Cancel context.CancelCauseFunc
 	Unhook func() bool
 
 	Closed   atomic.Bool
-	Finished atomic.Bool // and no body runs any more: see refuses
-	Broke    brokenCode  // policies and observers of the program
+	Finished atomic.Bool // no task body runs any more: see Refuses
+	Broke    brokenCode  // panics of policies and observers of the program
 }
 
-// A checks holds the state of GOMPSS_CHECK.
+// checks is the state of GOMPSS_CHECK.
 type checks struct {
 	Check     bool // Options.Check
 	Checker   accessChecker
 	PageGuard pageGuard
 }
 
-// An eagerLaunch holds the queues of tasks that are launched before their predecessors finish.
+// An eagerLaunch contains the queues of tasks that are launched before their predecessors finish.
 type eagerLaunch struct {
 	rt               *Runtime
-	OnEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
-	EagerQueues      []EagerQueue                   // by place: tasks to launch eagerly there; nil where that is off
+	OnEagerCandidate func(n *deps.Node, stream int) // called by graphs for tasks that may be launched eagerly
+	EagerQueues      []EagerQueue                   // by place: tasks to launch eagerly there; nil if that is disabled
 	Backlogs         []DeviceBacklog                // by place: tasks launched eagerly there
 }
 
-// A mainScope is the scope of the program, on cache lines of its own.
+// A mainScope is the scope of the program, on separate cache lines.
 type mainScope struct {
 	Root     Scope // of the tasks of the program
 	Magazine *Magazine
-	Waits    atomic.Int64 // among them
+	Waits    atomic.Int64 // the number of waits among them
 	_        spin.Line
 }
 
-// A recordPools is the free records.
+// recordPools contains the free records.
 type recordPools struct {
 	Depot        recordDepot
 	_            spin.Line
@@ -113,18 +113,18 @@ type recordPools struct {
 	domains      sync.Pool
 }
 
-// A Background is the work of the runtime beside the tasks.
+// A Background runs work of the runtime outside tasks.
 type Background struct {
 	Cleaning sync.WaitGroup
-	Virtual  *virtual.Turns // nil where no device has a virtual time
-	// callers are the goroutines that use the runtime and are in no window yet.
+	Virtual  *virtual.Turns // nil if no device has virtual time
+	// Callers are the goroutines that use the runtime and are not counted in the window.
 	Callers    admission.ActiveCallers
 	Contention admission.Contention
 	Sweeps     memory.Sweeps
 	Samples    samples
 }
 
-// A ReductionPool is the operators of reductions, and private copies that are free.
+// A ReductionPool contains the operators of reductions, and free private copies.
 type ReductionPool struct {
 	rt        *Runtime
 	reducing  spin.Mutex // innermost
@@ -133,7 +133,7 @@ type ReductionPool struct {
 	_         spin.Line
 }
 
-// Init connects the parts of rt, which is a zero value, with each other.
+// Init connects the parts of rt, which is a zero value.
 func (rt *Runtime) Init(b Bridge) {
 	rt.Bridge = b
 	rt.Root.RT = rt
@@ -146,14 +146,16 @@ func (rt *Runtime) Init(b Bridge) {
 	rt.Checker.Token = make(chan struct{}, 1)
 }
 
-// PolicyBroke ends the runtime: tasks that have not started fail with err, as where its context has
-// ended. Requires: mu held.
+// PolicyBroke ends the runtime: tasks that have not started fail with err, as after the end of its
+// context.
+// Requires: mu held.
 func (l *lifecycle) PolicyBroke(err error) {
 	l.Broke.Add(err)
 	l.Cancel(err)
 }
 
-// brokenCode is the panic value of program code that the engine calls: Close returns it.
+// brokenCode is the panic value of code of the program that the engine has called: Close returns
+// it.
 type brokenCode struct{ errs atomic.Pointer[error] }
 
 func (b *brokenCode) Add(err error) {
@@ -175,23 +177,23 @@ func (b *brokenCode) Err() error {
 	return nil
 }
 
-// Now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the
-// end of something, and costs less.
+// Now reads the clock after all preceding instructions. soon may be about ten nanoseconds early; it
+// is cheaper and suffices for the end of an operation.
 func (ob *Observers) Now() time.Duration { return ob.Clock.Now() }
 
 func (ob *Observers) soon() time.Duration { return ob.Clock.Early() }
 
-// Refuses reports whether the caller may submit nothing any more.
+// Refuses reports whether the caller must not submit tasks any more.
 func (l *lifecycle) Refuses() bool {
 	return l.Closed.Load() && (l.Finished.Load() || !smp.InBody())
 }
 
-// A ranks is the part of a World that tasks need when they end.
+// ranks is the part of a World that the end of a task needs.
 type ranks interface{ Failed(err error) }
 
-// A Bridge is what the engine calls of the package that programs import.
+// A Bridge contains the functions of package task that the engine calls.
 type Bridge struct {
-	// NewScope returns a new scope, whose Public is what bodies are called with.
+	// NewScope returns a new scope whose Public is the argument of bodies.
 	NewScope func() *Scope
 	// CallNested calls a body that takes a scope.
 	CallNested func(body any, s *Scope) error

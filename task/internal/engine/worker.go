@@ -28,7 +28,7 @@ func (wp *workerPool) WorkerCount() int {
 	return wp.Workers.Len()
 }
 
-// run calls f beside the caller, which must not be kept.
+// run calls f on another goroutine, for callers that must not block.
 func (b *Background) run(f func()) {
 	if b.Virtual != nil {
 		b.Virtual.Do(f)
@@ -37,13 +37,13 @@ func (b *Background) run(f func()) {
 	b.Cleaning.Go(f)
 }
 
-// A HostCost is what HostCost says of a task.
+// A HostCost is the argument of option HostCost.
 type HostCost struct {
 	Given bool
 	Time  time.Duration
 }
 
-// virtualCost returns how long the body of r takes in virtual time.
+// virtualCost returns the virtual duration of the body of r.
 func (r *Record) virtualCost(v *virtual.Turns) time.Duration {
 	switch {
 	case r.Kind != GoBody && r.Kind != KernelBody && r.Kind != CombineBody || r.Replay != nil:
@@ -54,7 +54,7 @@ func (r *Record) virtualCost(v *virtual.Turns) time.Duration {
 	return v.During(r.Work)
 }
 
-// OffersWork reports whether a CPU worker would find something now.
+// OffersWork reports whether there is work for a CPU worker.
 func (hq *readyQueues) OffersWork() bool {
 	if hq.Pool.Workers == nil {
 		return false
@@ -64,18 +64,19 @@ func (hq *readyQueues) OffersWork() bool {
 	return hq.offersHost()
 }
 
-// offersHost is offersWork. Requires: mu held.
+// offersHost is OffersWork.
+// Requires: mu held.
 func (hq *readyQueues) offersHost() bool {
 	host := hq.Topology.Host
 	return hq.hostHasRoom() && (hq.HandedOff.head != nil || hq.arrived.head != nil || hq.fetching < hq.Topology.depth[host] && hq.Sched.Offers(host))
 }
 
-// hostHasRoom reports whether one more body may begin or continue in virtual time.
+// hostHasRoom reports whether another body may start or continue under virtual time.
 func (hq *readyQueues) hostHasRoom() bool {
 	return hq.Virtual == nil || hq.Virtual.Passes() < hq.Topology.Places[hq.Topology.Host].Width
 }
 
-// CPUInTurns is cpu for workers that have turns.
+// CPUInTurns is CPU for workers under virtual time.
 type CPUInTurns struct{ CPU }
 
 // Turn implements smp.Turns.
@@ -86,19 +87,19 @@ func (w CPUInTurns) Turn(worker int) bool {
 // End implements smp.Turns.
 func (w CPUInTurns) End(worker int) { w.RT.Virtual.EndWorkers(worker) }
 
-// CPU is the Runtime as the workers see it, their smp.Source, so that its methods are not part of
-// the public API.
+// CPU is the Runtime as the source of work for the workers (smp.Source). It is a separate type so
+// that its methods are not part of the public API.
 type CPU struct{ RT *Runtime }
 
-// A WorkerState is what one worker has taken and not run yet; padded, as neighbours are used by
-// other processors.
+// A WorkerState is the task that one worker has taken and not run yet. It is padded because other
+// processors use the neighbouring ones.
 type WorkerState struct {
 	next     *Record
-	Magazine *Magazine // of records that it has ended
+	Magazine *Magazine // of records of tasks that it has finished
 	_        spin.Line
 }
 
-// Take finds a task for a worker.
+// Take takes a task for a worker, and reports whether there was one.
 func (w CPU) Take(worker int) bool {
 	state := &w.RT.Pool.States[worker]
 	if state.next == nil {
@@ -107,14 +108,14 @@ func (w CPU) Take(worker int) bool {
 	return state.next != nil
 }
 
-// Run runs the task that was taken, and what it finds after it, until there is nothing.
+// Run runs the taken task and further tasks, until there are none.
 func (w CPU) Run(worker int) int {
 	r := w.RT.Pool.States[worker].next
 	w.RT.Pool.States[worker].next = nil
 	w.RT.Ready.markBusy(r)
 	defer w.RT.Pool.MarkIdle()
 	for r != nil && worker != smp.None {
-		if r.Life.State().Wants() { // its body continues as this worker, and this goroutine is none
+		if r.Life.State().Wants() { // the body continues on its own goroutine as this worker
 			r.Life.Enter(state.Resume)
 			r.Inner.Resume <- worker
 			return smp.None
@@ -124,8 +125,8 @@ func (w CPU) Run(worker int) int {
 	return worker
 }
 
-// runOnHost runs r, if its data are available, and returns what the worker should run next, and
-// which worker the goroutine is.
+// runOnHost runs r if its data are available. It returns the next task for the worker, and the
+// worker that the goroutine now is.
 func (w CPU) runOnHost(r *Record, worker int) (*Record, int) {
 	rt := w.RT
 	if r.worker != int32(worker) {
@@ -138,7 +139,7 @@ func (w CPU) runOnHost(r *Record, worker int) (*Record, int) {
 		rt.Ready.Mu.Lock()
 		rt.Ready.fetching++
 		rt.Ready.Unlock()
-		return rt.Schedule(nil, nil, worker), worker // its data are on their way
+		return rt.Schedule(nil, nil, worker), worker // its data are being transferred
 	}
 	ran := false
 	switch {
@@ -161,15 +162,15 @@ func (w CPU) runOnHost(r *Record, worker int) (*Record, int) {
 	case r.Inner != nil:
 		return w.endBody(r, ran)
 	}
-	worker = int(r.worker) // another than before where it ran again after it had waited: leaveScope
+	worker = int(r.worker) // another one than before if the body has waited: see leaveScope
 	if ran && rt.Virtual != nil && rt.Virtual.After(r.virtualCost(rt.Virtual), func() { rt.retire(r, smp.None) }) {
 		return rt.Schedule(nil, nil, worker), worker
 	}
 	return rt.retire(r, worker), worker
 }
 
-// acquireHost starts to make the data of r valid on the host, and reports whether they are. The
-// callback of the machine, fetched, may come first: the later one of the two continues with the
+// acquireHost starts to make the data of r valid on the host, and reports whether they are valid.
+// The callback of the machine, fetched, may run first: the later one of the two continues with the
 // task.
 func (w CPU) acquireHost(r *Record) bool {
 	rt := w.RT
@@ -187,14 +188,15 @@ func (w CPU) acquireHost(r *Record) bool {
 	return r.Life.Race(state.Leave) == state.Late
 }
 
-// SetUp fills the working set of r.
+// SetUp fills in the working set of r.
 func (r *Record) SetUp(space devices.SpaceID) {
 	r.Set.Accesses, r.Set.Space, r.Set.Label, r.Set.Pos = r.Data(), space, r.Name(), r.Pos
 	r.Set.Ready, r.Set.Done, r.Set.Launched = nil, nil, nil
 	r.Set.Began, r.Set.Ended, r.Set.Lasted = 0, 0, 0
 }
 
-// fetched is called by the machine when the data of a task are valid on the host, or cannot be had.
+// fetched is the callback of the machine for data of a task that are valid on the host, or could
+// not be transferred.
 func fetched(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*Record)
 	if err != nil {
@@ -220,8 +222,8 @@ func (w CPU) runOnce(r *Record) {
 	}
 }
 
-// runBody runs the body of r on the calling worker. A panic or runtime.Goexit in it is an error of
-// the task.
+// runBody runs the body of r on the calling worker. A panic or runtime.Goexit in the body is an
+// error of the task.
 func (w CPU) runBody(r *Record) {
 	rt := w.RT
 	if r.Kind == KernelBody {
@@ -253,8 +255,8 @@ func (w CPU) runBody(r *Record) {
 	}
 }
 
-// bodyBroke ends a task whose body did not return. After runtime.Goexit the goroutine is on its way
-// out, so the task must be retired here; the workers start another goroutine.
+// bodyBroke ends a task whose body did not return. After runtime.Goexit the goroutine is
+// terminating, so the task must be retired here; the workers start another goroutine.
 func (w CPU) bodyBroke(r *Record, value any) {
 	if value == nil {
 		r.Fail("smp", replay.ErrGoexit)
@@ -281,7 +283,7 @@ func (w CPU) bodyBroke(r *Record, value any) {
 	r.Fail("smp", devices.Panicked(value, stack))
 }
 
-// dieWith ends r on a goroutine that is on its way out; another one continues as its worker.
+// dieWith ends r on a terminating goroutine; another one continues as its worker.
 func (w CPU) dieWith(r *Record) {
 	worker := int(r.worker)
 	if r.Inner != nil {
@@ -295,7 +297,7 @@ func (w CPU) dieWith(r *Record) {
 	}
 }
 
-// callTimed calls the body of r and measures its time if the policy learns.
+// callTimed calls the body of r, and measures its time if the policy learns.
 func (w CPU) callTimed(r *Record) error {
 	rt := w.RT
 	if !rt.Ready.Learned.On || r.Kind != KernelBody {
@@ -325,7 +327,7 @@ func (w CPU) callTimed(r *Record) error {
 func (w CPU) callBody(r *Record) error {
 	rt := w.RT
 	if rt.PageGuard.On {
-		defer rt.PageGuard.openPages() // before anybody else continues, however the body ends
+		defer rt.PageGuard.openPages() // before other goroutines continue, however the body ends
 	}
 	switch {
 	case r.Kind == CombineBody:
@@ -337,7 +339,7 @@ func (w CPU) callBody(r *Record) error {
 	case r.BodyCtx != nil:
 		return r.BodyCtx(r.Context())
 	case r.Nested != nil:
-		if r.Inner == nil { // else it is checked
+		if r.Inner == nil { // otherwise the body is checked
 			r.Inner = NewScope(r)
 		}
 		r.Inner.Body.Store(goid.Of())
@@ -350,7 +352,7 @@ func Bug(format string, args ...any) {
 	panic("gompss: bug: task: " + fmt.Sprintf(format, args...))
 }
 
-// A workerPool is the CPU workers and their queues of ready simple tasks.
+// A workerPool contains the CPU workers and their queues of ready simple tasks.
 type workerPool struct {
 	Workers *smp.Workers  // nil without smp
 	States  []WorkerState // by worker
@@ -358,7 +360,7 @@ type workerPool struct {
 
 	Simple simple.Queues[Record]
 
-	Busy     atomic.Int32 // workers that have a task
+	Busy     atomic.Int32 // the number of workers that have a task
 	MostBusy atomic.Int32
 	_        spin.Line
 }
