@@ -35,7 +35,9 @@ type program struct {
 	tuned    *tuner.Kernel            // nil where nothing is tried
 	sizes    []classArg               // of tuned ones
 	forms    *sizing.Kernel[*program] // for sizes of launches; nil where there are none
-	general  atomic.Bool              // a version is loaded
+	// ofAllSizes is, of a form for some sizes, the program that it is made from; else nil.
+	ofAllSizes *program
+	general    atomic.Bool // a version is loaded
 	// others are the candidates beside the program itself, once they are made.
 	others atomic.Pointer[[]candidate]
 }
@@ -63,6 +65,10 @@ func (p *program) resized() []candidate {
 // prepareOthers makes the candidates of p that take code of their own, and returns their names.
 func (t *moduleTable) prepareOthers(p *program, ending func() bool) (names []string) {
 	list := p.resized()
+	if all := p.ofAllSizes; all != nil && t.load(all, all.first(false)) == nil {
+		const name = "code for all sizes"
+		list, names = append(list, candidate{name, all, 0}), append(names, name)
+	}
 	for _, c := range p.kernel.Candidates() {
 		if ending() {
 			break
@@ -562,6 +568,7 @@ func (t *moduleTable) makeSized(p *program, values []sizing.Value) *program {
 	if t.load(f, f.first(false)) != nil {
 		return nil
 	}
+	f.ofAllSizes = p
 	t.tune(f)
 	p.forms.Add(values, f)
 	return f

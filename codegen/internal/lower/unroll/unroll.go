@@ -33,12 +33,18 @@ const Later = -1
 // Loops decides about the loops that are marked.
 func Loops(l *mapping.Work, program *ir.Program) {
 	for _, g := range program.Launches {
-		ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
-			if f, ok := s.(*ir.For); ok && f.Unroll == Later {
-				f.Unroll = turns(l, f)
+		g.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+			f, ok := s.(*ir.For)
+			if !ok || f.Unroll != Later {
+				return []ir.Stmt{s}
 			}
-			return true
-		})
+			if f.Unroll = turns(l, f); f.Unroll > unrollTurns && costOf(f).loads > 0 {
+				if a := findLoads(l, f); a != nil {
+					return a.turns(f.Unroll)
+				}
+			}
+			return []ir.Stmt{s}
+		}}).CopyStmts(g.Body)
 	}
 }
 
@@ -140,7 +146,7 @@ func turns(l *mapping.Work, f *ir.For) int {
 	for turns > unrollTurns && (turns*c.ops > unrollCost || turns*c.registers > unrollRegisters) {
 		turns /= 2
 	}
-	if c.loads > 0 && !known {
+	if c.loads > 0 && (!known || n >= 2*unrollFlight) {
 		for turns < unrollFlight && 2*turns*c.ops <= unrollFlightOps && 2*turns*c.registers <= unrollRegisters {
 			turns *= 2
 		}
