@@ -140,6 +140,17 @@ func BlockInverses(n int, a []float64) {
 	}
 }
 
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func BlockReversed(n int, x, y []uint32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for k := 0; k < 8; k++ {
+			y[i*8+k] = x[i*8+7-k]
+		}
+	}
+}
+
 func init() {
 	corpus = append(corpus, []corpusCase{
 		{kernel: BlockManyRows, args: func(n int, r *rand.Rand) []any {
@@ -182,6 +193,9 @@ func init() {
 				}
 			}
 			return []any{n, a}
+		}},
+		{kernel: BlockReversed, args: func(n int, r *rand.Rand) []any {
+			return []any{n, ints[uint32](r, 8*n, 1<<30), make([]uint32, 8*n)}
 		}},
 	}...)
 }

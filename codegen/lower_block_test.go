@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,7 +119,8 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 		kernel   any
 		strategy string
 	}{{BlockManyRows, "rows"}, {BlockManyLanes, "lanes"}, {BlockTorus, "blocks"}, {BlockRing, "blocks"}, {BlockClamped, "blocks"},
-		{BlockWeighted, "blocks"}, {BlockMixed, "blocks"}, {BlockInverses, "records"}} {
+		{BlockWeighted, "blocks"}, {BlockMixed, "blocks"}, {BlockInverses, "records"},
+		{BlockReversed, "records"}} {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
 			k, err := p.Kernel(name(c.kernel))
@@ -130,6 +132,43 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 			require.Contains(t, l.Strategies, c.strategy)
 			corpusCaseOf(t, c.kernel).compare(t, l.Program, false)
 		})
+	}
+}
+
+// Where the record that is written is the one that is read, or overlaps it, no element is loaded
+// before its time.
+func TestRecords_Overlap(t *testing.T) {
+	const n = 100
+	for _, c := range []struct {
+		kernel any
+		run    func(x, y []uint32)
+		args   []simt.Arg
+	}{
+		{BlockReversed, func(x, y []uint32) { BlockReversed(n, x, y) }, []simt.Arg{{Bits: n}}},
+	} {
+		k, err := loadCorpus(t).Kernel(name(c.kernel))
+		require.NoError(t, err)
+		l, err := codegen.Lower(codegen.NewContract(k).Unchecked(k), codegen.LowerOptions{})
+		require.NoError(t, err)
+		require.Contains(t, l.Strategies, "records")
+		program, err := simt.New(l.Program)
+		require.NoError(t, err)
+		for _, shift := range []int{0, 8 * n} {
+			all := make([]uint32, 16*n)
+			for i := range all {
+				all[i] = uint32(i) * 2654435761
+			}
+			want := slices.Clone(all)
+			c.run(want[:8*n], want[shift:shift+8*n])
+			got := slices.Clone(all)
+			memory := memoryOfAll("both", got)
+			slice := func(at int) simt.Arg {
+				return simt.Arg{Memory: memory, Offset: int64(at) * 4, Len: 8 * n, Cap: 8 * n}
+			}
+			_, err := program.Run(append(c.args, slice(0), slice(shift)), simt.Config{Teams: 3, Threads: 64})
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%s, shift %d", k.Name, shift)
+		}
 	}
 }
 

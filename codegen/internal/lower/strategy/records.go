@@ -243,10 +243,10 @@ func (x *recorded) whole(r *record) bool {
 
 // apartFrom adds the tests that written memory overlaps no other accessed memory.
 func (x *recorded) apartFrom(others *ir.VarSet) bool {
-	stored := ir.Assigned(x.body)
+	stored := writtenSlices(x.body)
 	for i, r := range x.records {
 		for _, v := range others.List() {
-			if v == r.slice || v.Type.Kind != ir.Slice || !r.written && !stored.Has(v) {
+			if v == r.slice || v.Type.Kind != ir.Slice || !r.written && !slices.Contains(stored, v) {
 				continue
 			}
 			if v.Space != ir.Param || slices.ContainsFunc(x.records[:i], func(q *record) bool { return q.slice == v }) {
