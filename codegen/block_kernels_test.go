@@ -151,6 +151,46 @@ func BlockReversed(n int, x, y []uint32) {
 	}
 }
 
+// BlockRounds reads what it keeps in registers after it has stored to what it only writes, and
+// has loops that touch neither.
+//
+//omp:target device(acc, smp)
+//omp:task in(key, text) inout(out)
+func BlockRounds(n int, key, text, out []uint32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		var x [8]uint32
+		for k := 0; k < 8; k++ {
+			x[k] = text[i*8+k] ^ key[k]
+		}
+		for r := 0; r < 6; r++ {
+			for k := 0; k < 8; k++ {
+				x[k] = x[k]*5 + x[(k+3)%8]>>3
+			}
+		}
+		for k := 0; k < 8; k++ {
+			out[i*8+k] = x[7-k] + text[i*8+7-k]
+		}
+	}
+}
+
+// BlockSome stores to an element under a condition, and to the others before it reads them.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func BlockSome(n int, x, y []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for k := 0; k < 9; k++ {
+			if x[i*10+k] > x[i*10+k+1] {
+				y[i*10+k] = x[i*10+k]
+			}
+			y[i*10+k+1] = x[i*10+k+1] + 1
+		}
+		y[i*10] += y[i*10+9]
+	}
+}
+
 func init() {
 	corpus = append(corpus, []corpusCase{
 		{kernel: BlockManyRows, args: func(n int, r *rand.Rand) []any {
@@ -196,6 +236,12 @@ func init() {
 		}},
 		{kernel: BlockReversed, args: func(n int, r *rand.Rand) []any {
 			return []any{n, ints[uint32](r, 8*n, 1<<30), make([]uint32, 8*n)}
+		}},
+		{kernel: BlockRounds, args: func(n int, r *rand.Rand) []any {
+			return []any{n, ints[uint32](r, 8, 1<<30), ints[uint32](r, 8*n, 1<<30), make([]uint32, 8*n)}
+		}},
+		{kernel: BlockSome, args: func(n int, r *rand.Rand) []any {
+			return []any{n, ints[int32](r, 10*n, 99), ints[int32](r, 10*n, 99)}
 		}},
 	}...)
 }

@@ -120,7 +120,7 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 		strategy string
 	}{{BlockManyRows, "rows"}, {BlockManyLanes, "lanes"}, {BlockTorus, "blocks"}, {BlockRing, "blocks"}, {BlockClamped, "blocks"},
 		{BlockWeighted, "blocks"}, {BlockMixed, "blocks"}, {BlockInverses, "records"},
-		{BlockReversed, "records"}} {
+		{BlockReversed, "records"}, {BlockRounds, "records"}, {BlockSome, "records"}} {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
 			k, err := p.Kernel(name(c.kernel))
@@ -139,12 +139,15 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 // before its time.
 func TestRecords_Overlap(t *testing.T) {
 	const n = 100
+	key := []uint32{3, 1, 4, 1, 5, 9, 2, 6}
+	table := simt.Arg{Memory: memoryOfAll("key", key), Len: 8, Cap: 8}
 	for _, c := range []struct {
 		kernel any
 		run    func(x, y []uint32)
 		args   []simt.Arg
 	}{
 		{BlockReversed, func(x, y []uint32) { BlockReversed(n, x, y) }, []simt.Arg{{Bits: n}}},
+		{BlockRounds, func(x, y []uint32) { BlockRounds(n, key, x, y) }, []simt.Arg{{Bits: n}, table}},
 	} {
 		k, err := loadCorpus(t).Kernel(name(c.kernel))
 		require.NoError(t, err)

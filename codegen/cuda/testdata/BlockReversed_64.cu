@@ -105,17 +105,6 @@ BlockReversed_2(int64 n, unsigned* x, int64 x_len, unsigned* y, int64 y_len, gom
 							xTile[e / 8 * 9 + e % 8] = x[base * 8 + e];
 						}
 					}
-					if (n_2 == 64 && blockDim.x == 64) {
-						#pragma unroll 4
-						for (int64 u = 0; u < 8; u++) {
-							int64 e = u * 64 + threadIdx.x;
-							yTile[e / 8 * 9 + e % 8] = y[base * 8 + e];
-						}
-					} else {
-						for (int64 e = threadIdx.x; e < n_2 * 8; e += blockDim.x) {
-							yTile[e / 8 * 9 + e % 8] = y[base * 8 + e];
-						}
-					}
 					__syncthreads();
 					if (threadIdx.x < n_2) {
 						unsigned x_2 = xTile[(int64)threadIdx.x * 9];
@@ -126,14 +115,14 @@ BlockReversed_2(int64 n, unsigned* x, int64 x_len, unsigned* y, int64 y_len, gom
 						unsigned x_7 = xTile[(int64)threadIdx.x * 9 + 5];
 						unsigned x_8 = xTile[(int64)threadIdx.x * 9 + 6];
 						unsigned x_9 = xTile[(int64)threadIdx.x * 9 + 7];
-						unsigned y_2 = yTile[(int64)threadIdx.x * 9];
-						unsigned y_3 = yTile[(int64)threadIdx.x * 9 + 1];
-						unsigned y_4 = yTile[(int64)threadIdx.x * 9 + 2];
-						unsigned y_5 = yTile[(int64)threadIdx.x * 9 + 3];
-						unsigned y_6 = yTile[(int64)threadIdx.x * 9 + 4];
-						unsigned y_7 = yTile[(int64)threadIdx.x * 9 + 5];
-						unsigned y_8 = yTile[(int64)threadIdx.x * 9 + 6];
-						unsigned y_9 = yTile[(int64)threadIdx.x * 9 + 7];
+						unsigned y_2 = 0;
+						unsigned y_3 = 0;
+						unsigned y_4 = 0;
+						unsigned y_5 = 0;
+						unsigned y_6 = 0;
+						unsigned y_7 = 0;
+						unsigned y_8 = 0;
+						unsigned y_9 = 0;
 						y_2 = x_9;
 						y_3 = x_8;
 						y_4 = x_7;

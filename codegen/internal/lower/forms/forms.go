@@ -301,7 +301,12 @@ func Below(f *ir.For) *ir.For {
 
 // PlainValue reports whether e is arithmetic on variables and elements of slices that needs no
 // checks.
-func PlainValue(e ir.Expr) bool {
+func PlainValue(e ir.Expr) bool { return isPlain(e, false) }
+
+// PlainOrArray is PlainValue, where elements of arrays are plain, too.
+func PlainOrArray(e ir.Expr) bool { return isPlain(e, true) }
+
+func isPlain(e ir.Expr, arrays bool) bool {
 	plain := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		switch x := x.(type) {
@@ -309,7 +314,8 @@ func PlainValue(e ir.Expr) bool {
 		case *ir.Binary:
 			plain = plain && !x.Checked
 		case *ir.Index:
-			plain = plain && !x.Checked && x.X.Type().Kind == ir.Slice && x.Type().IsScalar()
+			array := arrays && x.X.Type().Kind == ir.Array
+			plain = plain && !x.Checked && (array || x.X.Type().Kind == ir.Slice && x.Type().IsScalar())
 		default:
 			plain = false
 		}

@@ -16,10 +16,10 @@ import (
 )
 
 // An iteration that owns a record of a slice - a few consecutive elements, such as a small matrix
-// or the coordinates of a body - keeps it in registers: its loops are unrolled, and each element is
-// a variable, loaded once before and stored once after. Neighbouring threads would load elements a
-// record apart, so longer records pass through team memory, which the threads of a team fill and
-// empty with coalesced accesses.
+// or the coordinates of a body - keeps it in registers: loops over the record are unrolled, and
+// each element is a variable, loaded once before, unless it is stored first, and stored once after.
+// Neighbouring threads would load elements a record apart, so longer records pass through team
+// memory, which the threads of a team fill and empty with coalesced accesses.
 //
 // The elements of a record belong to one iteration, as the loop is parallel and each iteration
 // accesses all of its record. The launch tests that other accessed memory does not overlap.
@@ -45,6 +45,7 @@ type record struct {
 	size    int64
 	values  []*ir.Var
 	written bool
+	loaded  bool // an element may be read before it is stored
 	uses    int64
 	tile    *ir.Var
 }
@@ -60,7 +61,7 @@ func records(t *Sharer, n Sharing) []ir.Stmt {
 	x := &recorded{Sharer: t, f: f}
 	left := t.Device().Tuning.Records.Statements
 	body, fine := x.written(propagated(query.Flatten(n.Body)), &left)
-	if !fine || !plainRow(body) {
+	if !fine || !plainRecord(body) {
 		return nil
 	}
 	x.body = body
@@ -83,13 +84,68 @@ func records(t *Sharer, n Sharing) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
-// written returns list with its loops unrolled into at most left statements; loops of unknown
-// length stay.
+// plainRecord reports whether list is arithmetic on variables and elements that needs no checks,
+// and leaves no loop.
+func plainRecord(list []ir.Stmt) bool {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if s.Init != nil && !forms.PlainOrArray(s.Init) {
+				return false
+			}
+		case *ir.Assign:
+			if !forms.PlainOrArray(s.Value) || !forms.PlainOrArray(s.Place) {
+				return false
+			}
+		case *ir.If:
+			if !forms.PlainValue(s.Cond) || !plainRecord(s.Then) || !plainRecord(s.Else) {
+				return false
+			}
+		case *ir.Block:
+			if s.Label != nil || !plainRecord(s.Body) {
+				return false
+			}
+		case *ir.For:
+			if !forms.Counts(s) || !forms.PlainValue(s.Lo) || !forms.PlainValue(s.Hi) || !plainRecord(s.Body) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// apart reports whether list touches no element that may be one of a record.
+func (x *recorded) apart(list []ir.Stmt) bool {
+	apart := true
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+			form, affine := analysis.AffineOf(ix.I)
+			if coef, ok := form.Coef(x.f.Var); affine && ok {
+				size, known := coef.Const()
+				apart = apart && known && size < 2
+			}
+		}
+		return apart
+	})
+	return apart
+}
+
+// written returns list with its loops over records unrolled into at most left statements, unless
+// one of these has no known length; the other loops stay.
 func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 	var out []ir.Stmt
 	for _, s := range chosen(list) {
 		f, ok := s.(*ir.For)
 		if !ok {
+			if *left--; *left < 0 {
+				return nil, false
+			}
+			out = append(out, s)
+			continue
+		}
+		if x.apart(f.Body) {
 			if *left--; *left < 0 {
 				return nil, false
 			}
@@ -188,7 +244,7 @@ func (x *recorded) placeOf(ix *ir.Index) (size, at int64) {
 
 // whole reports whether every iteration accesses all of r, and gains from keeping it in registers.
 func (x *recorded) whole(r *record) bool {
-	touched := map[int64]bool{}
+	touched, stored := map[int64]bool{}, map[int64]bool{}
 	ofRecord := func(e ir.Expr) (int64, bool) {
 		ix, ok := e.(*ir.Index)
 		if !ok {
@@ -204,8 +260,9 @@ func (x *recorded) whole(r *record) bool {
 		plain := true
 		if c, ok := s.(*ir.If); ok {
 			ir.WalkExprs([]ir.Stmt{c}, func(e ir.Expr) bool {
-				if _, ok := ofRecord(e); ok {
+				if at, ok := ofRecord(e); ok {
 					r.uses++
+					r.loaded = r.loaded || !stored[at]
 				}
 				return true
 			})
@@ -218,19 +275,22 @@ func (x *recorded) whole(r *record) bool {
 			})
 			continue
 		}
+		a, _ := s.(*ir.Assign)
 		ir.StmtExprs(s, func(e ir.Expr) {
 			plain = plain && surely(e)
 			ir.WalkExpr(e, func(y ir.Expr) bool {
 				if at, ok := ofRecord(y); ok {
 					r.uses++
 					touched[at] = touched[at] || plain
+					r.loaded = r.loaded || !stored[at] && (a == nil || y != a.Place)
 				}
 				return true
 			})
 		})
-		if a, ok := s.(*ir.Assign); ok {
-			_, stores := ofRecord(a.Place)
-			r.written = r.written || stores
+		if a != nil {
+			if at, stores := ofRecord(a.Place); stores {
+				r.written, stored[at] = true, true
+			}
 		}
 	}
 	for at := range r.size {
@@ -301,7 +361,11 @@ func (x *recorded) run(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
 				}
 				return build.Index(build.Ref(r.slice, at), build.Binary(ir.Add, build.Binary(ir.Mul, i, build.Int(r.size, at), at), build.Int(int64(e), at), at), at)
 			}
-			before = append(before, build.Decl(v, place(), at))
+			var first ir.Expr
+			if r.loaded {
+				first = place()
+			}
+			before = append(before, build.Decl(v, first, at))
 			if r.written {
 				after = append(after, build.Assign(place(), build.Ref(v, at), at))
 			}
@@ -382,7 +446,7 @@ func (x *recorded) moved(base, n *ir.Var, back bool) []ir.Stmt {
 	at := x.f.At
 	var out []ir.Stmt
 	for _, r := range x.records {
-		if r.tile == nil || back && !r.written {
+		if r.tile == nil || back && !r.written || !back && !r.loaded {
 			continue
 		}
 		size, me := build.Int(r.size, at), build.Query(ir.ThreadNum, at)
