@@ -414,14 +414,14 @@ func TestWalksOfTheirOwnRunOneAfterTheOther(t *testing.T) {
 			if avx512 {
 				said = want.avx512
 			}
-			code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: avx512})
+			code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{ISA: cpu.AMD64, AVX512: avx512})
 			require.NoError(t, err)
 			notes := strings.Join(code.Notes, "\n")
 			require.Equal(t, said != "", strings.Contains(notes, "runs one iteration after the other: in lanes"), "%s: %s", name, notes)
 			require.Contains(t, notes, said, name)
 			require.Equal(t, said != "", strings.Contains(notes, "to have lanes, "), "%s: %s", name, notes)
 			require.Equal(t, said != "", code.Lanes == 1, name)
-			code, err = cpu.Compile(codegen.ForCPU(k), cpu.Options{AVX512: avx512, Single: cpu.SingleNever})
+			code, err = cpu.Compile(codegen.ForCPU(k), cpu.Options{ISA: cpu.AMD64, AVX512: avx512, Single: cpu.SingleNever})
 			require.NoError(t, err)
 			require.Greater(t, code.Lanes, 1, name)
 		}
@@ -436,7 +436,7 @@ func TestCodeOfSingleNumbersIsTidy(t *testing.T) {
 	for name, most := range map[string]int{"PracticeHistogram": 5, "PracticeLUT": 9, "PracticeFind": 6, "PracticeHash": 6, "PracticeMean": 5, "PracticeGCD": 11, "PracticeCollatz": 19} {
 		k, err := p.Kernel(name)
 		require.NoError(t, err)
-		code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{Single: cpu.SingleAlways})
+		code, err := cpu.Compile(codegen.ForCPU(k), cpu.Options{ISA: cpu.AMD64, Single: cpu.SingleAlways})
 		require.NoError(t, err)
 		body := hotLoop(t, code.Listing())
 		require.LessOrEqual(t, len(body), most, "%s:\n%s", name, strings.Join(body, "\n"))
