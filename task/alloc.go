@@ -169,6 +169,7 @@ func takeOut(rt *engine.Runtime, b *memory.Buffer) (err error) {
 		}
 		rt.Root.AwaitTask(t.h, nil)
 		rt.Log.ForgetError(t.h)
+		b.AwaitUnordered()
 		if err = takeOutIdle(rt, b); !errors.Is(err, deps.ErrBusy) {
 			return err
 		}
@@ -179,6 +180,9 @@ func takeOut(rt *engine.Runtime, b *memory.Buffer) (err error) {
 func takeOutIdle(rt *engine.Runtime, b *memory.Buffer) error {
 	rt.Root.Submitting.Lock()
 	defer rt.Root.Submitting.Unlock()
+	if b.Unordered() {
+		return deps.ErrBusy
+	}
 	if d := rt.Root.Graph.Domain; d != nil && b.Owner.Program() && !b.Gone.Load() {
 		if err := d.Forget(b.ID); err != nil {
 			return err

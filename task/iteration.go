@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -322,7 +323,7 @@ func (it *Iteration) freed() error {
 	return nil
 }
 
-// userOf returns the name of the first step that accesses b.
+// userOf returns the name of the first step that uses b.
 func (it *Iteration) userOf(b *memory.Buffer) string {
 	for i := range it.steps {
 		s := &it.steps[i]
@@ -332,7 +333,11 @@ func (it *Iteration) userOf(b *memory.Buffer) string {
 				label = d.kernel.Name
 			}
 		}
-		if slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.ID }) {
+		uses := slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.ID })
+		if d := s.requested; d != nil {
+			uses = uses || slices.ContainsFunc(d.args, func(a devices.Arg) bool { return a.InMemory() && a.Buffer == b.ID })
+		}
+		if uses {
 			return fmt.Sprintf(", which step %d, %s, uses,", i, label)
 		}
 	}
@@ -404,6 +409,7 @@ func submitIteration(rt *engine.Runtime, t *replayRun) (Task, error) {
 		return handle(rt.Root.Abort(r, err))
 	}
 	r.Accesses = append(r.Accesses, t.it.accesses...)
+	r.KeepBuffers(t.it.buffers)
 	if err := describeGo(rt, r, nil); err != nil {
 		return handle(rt.Root.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err)))
 	}

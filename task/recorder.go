@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -283,7 +284,11 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	if r.fresh.hold == nil {
 		r.fresh.hold = memory.NewHold()
 	}
-	buffers, err := keepBuffers(&r.rt.Buffers, r.fresh.buffers, r.fresh.hold, accesses)
+	var args []devices.Arg
+	if s.template != nil {
+		args = s.template.args
+	}
+	buffers, err := keepBuffers(&r.rt.Buffers, r.fresh.buffers, r.fresh.hold, accesses, args)
 	if err != nil {
 		return err
 	}
@@ -439,17 +444,25 @@ func (r *Recorder) addWait(g *engine.Group) {
 	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.Index, undeferred: true}, nil, since)
 }
 
-// keepBuffers adds the buffers of a step to those of its recording. It is called while the step is
-// recorded: afterwards they may be gone, and their ids those of others.
-func keepBuffers(t *memory.Table, buffers []*memory.Buffer, h *memory.Hold, accesses []deps.Access) ([]*memory.Buffer, error) {
+// keepBuffers adds the buffers of a step, accessed or not, to those of its recording. It is called
+// while the step is recorded: afterwards they may be gone, and their ids those of others.
+func keepBuffers(t *memory.Table, buffers []*memory.Buffer, h *memory.Hold, accesses []deps.Access, args []devices.Arg) ([]*memory.Buffer, error) {
 	table := t.Load()
+	var ids []deps.BufferID
 	for _, a := range accesses {
-		if a.Region.Empty() {
-			continue
+		if !a.Region.Empty() {
+			ids = append(ids, a.Region.Buffer)
 		}
-		b := table.Get(a.Region.Buffer)
+	}
+	for i := range args {
+		if a := &args[i]; a.InMemory() {
+			ids = append(ids, a.Buffer)
+		}
+	}
+	for _, id := range ids {
+		b := table.Get(id)
 		if b == nil || !h.Add(t, b) && !b.Gone.Load() {
-			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", a.Region.Buffer)}
+			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", id)}
 		}
 		if !slices.Contains(buffers, b) {
 			buffers = append(buffers, b)

@@ -147,7 +147,7 @@ func (r *KernelRecorder) take(one *engine.Record, undeferred bool) error {
 	if it.hold == nil {
 		it.hold = memory.NewHold()
 	}
-	buffers, err := keepBuffers(&r.rt.Buffers, it.buffers, it.hold, one.Accesses)
+	buffers, err := keepBuffers(&r.rt.Buffers, it.buffers, it.hold, one.Accesses, one.Args.List)
 	if err != nil {
 		return fmt.Errorf("task: record: %w", refusedKernel(one, err))
 	}
@@ -266,6 +266,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	} else {
 		r.Settings.Places &= it.places
 	}
+	r.KeepUnordered()
 	if err := errors.Join(placeKernel(rt, r), blocksWorker(r)); err != nil {
 		return handle(s.Abort(r, err))
 	}

@@ -360,9 +360,21 @@ func blame(n *deps.Node, e *Error) {
 func (r *Record) KeepUnordered() {
 	for i := range r.Args.List {
 		if a := &r.Args.List[i]; a.InMemory() && (r.Traits.Is(life.OrderOnly) || !ordered(r.Accesses, a.Buffer)) {
-			b := r.RT.Buffers.ByID(a.Buffer)
-			b.Users.Add(1)
-			r.unordered = append(r.unordered, b)
+			r.keepUnordered(r.RT.Buffers.ByID(a.Buffer))
+		}
+	}
+}
+
+func (r *Record) keepUnordered(b *memory.Buffer) {
+	b.BeginUnordered()
+	r.unordered = append(r.unordered, b)
+}
+
+// KeepBuffers is KeepUnordered for a task that uses these buffers.
+func (r *Record) KeepBuffers(list []*memory.Buffer) {
+	for _, b := range list {
+		if !ordered(r.Accesses, b.ID) {
+			r.keepUnordered(b)
 		}
 	}
 }

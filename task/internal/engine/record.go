@@ -367,7 +367,7 @@ func (d *Detail) clear() {
 	d.sharedRegions = d.sharedRegions[:0]
 	d.Uses = d.Uses[:0]
 	for _, b := range d.unordered {
-		b.Users.Add(-1)
+		b.EndUnordered()
 	}
 	clear(d.unordered)
 	d.unordered = d.unordered[:0]

@@ -58,6 +58,41 @@ type bufferHold struct {
 	Users   atomic.Int32 // iterations, and tasks in flight that use it without an access
 	Kept    atomic.Bool  // until it is given back: the program has registered it, or the collector never frees it
 	freed   atomic.Bool  // by the collector
+
+	unordered atomic.Int32                  // of Users, the tasks in flight
+	idle      atomic.Pointer[chan struct{}] // wakes the goroutine that drops the buffer
+}
+
+// BeginUnordered says that a task in flight uses b without an access that orders it.
+func (b *Buffer) BeginUnordered() {
+	b.Users.Add(1)
+	b.unordered.Add(1)
+}
+
+// EndUnordered says that the task has ended.
+func (b *Buffer) EndUnordered() {
+	b.Users.Add(-1)
+	if b.unordered.Add(-1) == 0 {
+		if idle := b.idle.Load(); idle != nil {
+			select {
+			case *idle <- struct{}{}:
+			default: // it knows
+			}
+		}
+	}
+}
+
+// Unordered reports whether tasks in flight use b without an access that orders them.
+func (b *Buffer) Unordered() bool { return b.unordered.Load() > 0 }
+
+// AwaitUnordered waits for these tasks. Requires: the caller is the one that drops b.
+func (b *Buffer) AwaitUnordered() {
+	idle := make(chan struct{}, 1)
+	b.idle.Store(&idle)
+	defer b.idle.Store(nil)
+	for b.Unordered() {
+		<-idle
+	}
 }
 
 // measure notes what finding b needs.
