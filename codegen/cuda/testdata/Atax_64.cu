@@ -276,40 +276,9 @@ Atax_3(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 				int64 end_2 = m;
 				for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end_2; j += (int64)gridDim.x * blockDim.x) {
 					double s = 0.0;
-					if (0 < n) {
-						int64 from = 0;
-						int64 mid = from + (n - from) / 8 * 8;
-						#pragma unroll 1
-						for (int64 i = from; i < mid; i += 8) {
-							double value = a[i * m + j];
-							double value_2 = tmp[i];
-							double value_3 = a[(i + 1) * m + j];
-							double value_4 = tmp[i + 1];
-							double value_5 = a[(i + 2) * m + j];
-							double value_6 = tmp[i + 2];
-							double value_7 = a[(i + 3) * m + j];
-							double value_8 = tmp[i + 3];
-							double value_9 = a[(i + 4) * m + j];
-							double value_10 = tmp[i + 4];
-							double value_11 = a[(i + 5) * m + j];
-							double value_12 = tmp[i + 5];
-							double value_13 = a[(i + 6) * m + j];
-							double value_14 = tmp[i + 6];
-							double value_15 = a[(i + 7) * m + j];
-							double value_16 = tmp[i + 7];
-							s += value * value_2;
-							s += value_3 * value_4;
-							s += value_5 * value_6;
-							s += value_7 * value_8;
-							s += value_9 * value_10;
-							s += value_11 * value_12;
-							s += value_13 * value_14;
-							s += value_15 * value_16;
-						}
-						#pragma unroll 4
-						for (int64 i = mid; i < n; i++) {
-							s += a[i * m + j] * tmp[i];
-						}
+					#pragma unroll 8
+					for (int64 i = 0; i < n; i++) {
+						s += a[i * m + j] * tmp[i];
 					}
 					y[j] = s;
 				}

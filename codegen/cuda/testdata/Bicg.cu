@@ -187,40 +187,9 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 		} else {
 			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 				double sum = 0.0;
-				if (0 < n) {
-					int from = 0;
-					int mid = from + (n - from) / 8 * 8;
-					#pragma unroll 1
-					for (int i = from; i < mid; i += 8) {
-						double value = r[i];
-						double value_2 = a[i * m + j];
-						double value_3 = r[i + 1];
-						double value_4 = a[(i + 1) * m + j];
-						double value_5 = r[i + 2];
-						double value_6 = a[(i + 2) * m + j];
-						double value_7 = r[i + 3];
-						double value_8 = a[(i + 3) * m + j];
-						double value_9 = r[i + 4];
-						double value_10 = a[(i + 4) * m + j];
-						double value_11 = r[i + 5];
-						double value_12 = a[(i + 5) * m + j];
-						double value_13 = r[i + 6];
-						double value_14 = a[(i + 6) * m + j];
-						double value_15 = r[i + 7];
-						double value_16 = a[(i + 7) * m + j];
-						sum += value * value_2;
-						sum += value_3 * value_4;
-						sum += value_5 * value_6;
-						sum += value_7 * value_8;
-						sum += value_9 * value_10;
-						sum += value_11 * value_12;
-						sum += value_13 * value_14;
-						sum += value_15 * value_16;
-					}
-					#pragma unroll 4
-					for (int i = mid; i < n; i++) {
-						sum += r[i] * a[i * m + j];
-					}
+				#pragma unroll 8
+				for (int i = 0; i < n; i++) {
+					sum += r[i] * a[i * m + j];
 				}
 				s[j] = sum;
 			}

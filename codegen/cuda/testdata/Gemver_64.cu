@@ -163,40 +163,9 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 			int64 end_2 = n;
 			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end_2; i += (int64)gridDim.x * blockDim.x) {
 				double s = x[i];
-				if (0 < n) {
-					int64 from = 0;
-					int64 mid = from + (n - from) / 8 * 8;
-					#pragma unroll 1
-					for (int64 j = from; j < mid; j += 8) {
-						double value = a[j * n + i];
-						double value_2 = y[j];
-						double value_3 = a[(j + 1) * n + i];
-						double value_4 = y[j + 1];
-						double value_5 = a[(j + 2) * n + i];
-						double value_6 = y[j + 2];
-						double value_7 = a[(j + 3) * n + i];
-						double value_8 = y[j + 3];
-						double value_9 = a[(j + 4) * n + i];
-						double value_10 = y[j + 4];
-						double value_11 = a[(j + 5) * n + i];
-						double value_12 = y[j + 5];
-						double value_13 = a[(j + 6) * n + i];
-						double value_14 = y[j + 6];
-						double value_15 = a[(j + 7) * n + i];
-						double value_16 = y[j + 7];
-						s += beta * value * value_2;
-						s += beta * value_3 * value_4;
-						s += beta * value_5 * value_6;
-						s += beta * value_7 * value_8;
-						s += beta * value_9 * value_10;
-						s += beta * value_11 * value_12;
-						s += beta * value_13 * value_14;
-						s += beta * value_15 * value_16;
-					}
-					#pragma unroll 4
-					for (int64 j = mid; j < n; j++) {
-						s += beta * a[j * n + i] * y[j];
-					}
+				#pragma unroll 8
+				for (int64 j = 0; j < n; j++) {
+					s += beta * a[j * n + i] * y[j];
 				}
 				x[i] = s + z[i];
 			}

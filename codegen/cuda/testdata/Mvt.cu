@@ -353,64 +353,9 @@ Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 				} else {
 					for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 						float sum = x2[i];
-						{
-							int from = 0;
-							int mid = from + (n - from) / 16 * 16;
-							#pragma unroll 1
-							for (int j = from; j < mid; j += 16) {
-								float value = a[j * n + i];
-								float value_2 = y2[j];
-								float value_3 = a[(j + 1) * n + i];
-								float value_4 = y2[j + 1];
-								float value_5 = a[(j + 2) * n + i];
-								float value_6 = y2[j + 2];
-								float value_7 = a[(j + 3) * n + i];
-								float value_8 = y2[j + 3];
-								float value_9 = a[(j + 4) * n + i];
-								float value_10 = y2[j + 4];
-								float value_11 = a[(j + 5) * n + i];
-								float value_12 = y2[j + 5];
-								float value_13 = a[(j + 6) * n + i];
-								float value_14 = y2[j + 6];
-								float value_15 = a[(j + 7) * n + i];
-								float value_16 = y2[j + 7];
-								float value_17 = a[(j + 8) * n + i];
-								float value_18 = y2[j + 8];
-								float value_19 = a[(j + 9) * n + i];
-								float value_20 = y2[j + 9];
-								float value_21 = a[(j + 10) * n + i];
-								float value_22 = y2[j + 10];
-								float value_23 = a[(j + 11) * n + i];
-								float value_24 = y2[j + 11];
-								float value_25 = a[(j + 12) * n + i];
-								float value_26 = y2[j + 12];
-								float value_27 = a[(j + 13) * n + i];
-								float value_28 = y2[j + 13];
-								float value_29 = a[(j + 14) * n + i];
-								float value_30 = y2[j + 14];
-								float value_31 = a[(j + 15) * n + i];
-								float value_32 = y2[j + 15];
-								sum += value * value_2;
-								sum += value_3 * value_4;
-								sum += value_5 * value_6;
-								sum += value_7 * value_8;
-								sum += value_9 * value_10;
-								sum += value_11 * value_12;
-								sum += value_13 * value_14;
-								sum += value_15 * value_16;
-								sum += value_17 * value_18;
-								sum += value_19 * value_20;
-								sum += value_21 * value_22;
-								sum += value_23 * value_24;
-								sum += value_25 * value_26;
-								sum += value_27 * value_28;
-								sum += value_29 * value_30;
-								sum += value_31 * value_32;
-							}
-							#pragma unroll 4
-							for (int j = mid; j < n; j++) {
-								sum += a[j * n + i] * y2[j];
-							}
+						#pragma unroll 16
+						for (int j = 0; j < n; j++) {
+							sum += a[j * n + i] * y2[j];
 						}
 						x2[i] = sum;
 					}

@@ -199,81 +199,10 @@ NestColumnSums_3(int n, int m, float* a, int a_len, float* x, int x_len, float* 
 						float sPart = 0.0f;
 						float mostPart = __int_as_float(0xff800000);
 						if (active) {
-							if (part < n) {
-								int64 from = part;
-								int64 mid = (uint64)from + (int64)((uint64)n - from + 63) / 64 / 16 * 1024;
-								#pragma unroll 1
-								for (int64 i = from; i < mid; i = (uint64)i + 1024) {
-									float value = a[(uint64)i * m + j];
-									float value_2 = x[i];
-									float value_3 = a[((uint64)i + 64) * m + j];
-									float value_4 = x[(uint64)i + 64];
-									float value_5 = a[((uint64)i + 128) * m + j];
-									float value_6 = x[(uint64)i + 128];
-									float value_7 = a[((uint64)i + 192) * m + j];
-									float value_8 = x[(uint64)i + 192];
-									float value_9 = a[((uint64)i + 256) * m + j];
-									float value_10 = x[(uint64)i + 256];
-									float value_11 = a[((uint64)i + 320) * m + j];
-									float value_12 = x[(uint64)i + 320];
-									float value_13 = a[((uint64)i + 384) * m + j];
-									float value_14 = x[(uint64)i + 384];
-									float value_15 = a[((uint64)i + 448) * m + j];
-									float value_16 = x[(uint64)i + 448];
-									float value_17 = a[((uint64)i + 512) * m + j];
-									float value_18 = x[(uint64)i + 512];
-									float value_19 = a[((uint64)i + 576) * m + j];
-									float value_20 = x[(uint64)i + 576];
-									float value_21 = a[((uint64)i + 640) * m + j];
-									float value_22 = x[(uint64)i + 640];
-									float value_23 = a[((uint64)i + 704) * m + j];
-									float value_24 = x[(uint64)i + 704];
-									float value_25 = a[((uint64)i + 768) * m + j];
-									float value_26 = x[(uint64)i + 768];
-									float value_27 = a[((uint64)i + 832) * m + j];
-									float value_28 = x[(uint64)i + 832];
-									float value_29 = a[((uint64)i + 896) * m + j];
-									float value_30 = x[(uint64)i + 896];
-									float value_31 = a[((uint64)i + 960) * m + j];
-									float value_32 = x[(uint64)i + 960];
-									sPart += value * value_2;
-									mostPart = go_max(mostPart, value);
-									sPart += value_3 * value_4;
-									mostPart = go_max(mostPart, value_3);
-									sPart += value_5 * value_6;
-									mostPart = go_max(mostPart, value_5);
-									sPart += value_7 * value_8;
-									mostPart = go_max(mostPart, value_7);
-									sPart += value_9 * value_10;
-									mostPart = go_max(mostPart, value_9);
-									sPart += value_11 * value_12;
-									mostPart = go_max(mostPart, value_11);
-									sPart += value_13 * value_14;
-									mostPart = go_max(mostPart, value_13);
-									sPart += value_15 * value_16;
-									mostPart = go_max(mostPart, value_15);
-									sPart += value_17 * value_18;
-									mostPart = go_max(mostPart, value_17);
-									sPart += value_19 * value_20;
-									mostPart = go_max(mostPart, value_19);
-									sPart += value_21 * value_22;
-									mostPart = go_max(mostPart, value_21);
-									sPart += value_23 * value_24;
-									mostPart = go_max(mostPart, value_23);
-									sPart += value_25 * value_26;
-									mostPart = go_max(mostPart, value_25);
-									sPart += value_27 * value_28;
-									mostPart = go_max(mostPart, value_27);
-									sPart += value_29 * value_30;
-									mostPart = go_max(mostPart, value_29);
-									sPart += value_31 * value_32;
-									mostPart = go_max(mostPart, value_31);
-								}
-								#pragma unroll 4
-								for (int64 i = mid; i < n; i += 64) {
-									sPart += a[(uint64)i * m + j] * x[i];
-									mostPart = go_max(mostPart, a[(uint64)i * m + j]);
-								}
+							#pragma unroll 16
+							for (int64 i = part; i < n; i += 64) {
+								sPart += a[(uint64)i * m + j] * x[i];
+								mostPart = go_max(mostPart, a[(uint64)i * m + j]);
 							}
 						}
 						columnParts[part][lane] = sPart;
@@ -294,81 +223,10 @@ NestColumnSums_3(int n, int m, float* a, int a_len, float* x, int x_len, float* 
 				for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 					float s = y[j];
 					float most = 0.0f;
-					if (0 < n) {
-						int from = 0;
-						int mid = from + (n - from) / 16 * 16;
-						#pragma unroll 1
-						for (int i = from; i < mid; i += 16) {
-							float value = a[i * m + j];
-							float value_2 = x[i];
-							float value_3 = a[(i + 1) * m + j];
-							float value_4 = x[i + 1];
-							float value_5 = a[(i + 2) * m + j];
-							float value_6 = x[i + 2];
-							float value_7 = a[(i + 3) * m + j];
-							float value_8 = x[i + 3];
-							float value_9 = a[(i + 4) * m + j];
-							float value_10 = x[i + 4];
-							float value_11 = a[(i + 5) * m + j];
-							float value_12 = x[i + 5];
-							float value_13 = a[(i + 6) * m + j];
-							float value_14 = x[i + 6];
-							float value_15 = a[(i + 7) * m + j];
-							float value_16 = x[i + 7];
-							float value_17 = a[(i + 8) * m + j];
-							float value_18 = x[i + 8];
-							float value_19 = a[(i + 9) * m + j];
-							float value_20 = x[i + 9];
-							float value_21 = a[(i + 10) * m + j];
-							float value_22 = x[i + 10];
-							float value_23 = a[(i + 11) * m + j];
-							float value_24 = x[i + 11];
-							float value_25 = a[(i + 12) * m + j];
-							float value_26 = x[i + 12];
-							float value_27 = a[(i + 13) * m + j];
-							float value_28 = x[i + 13];
-							float value_29 = a[(i + 14) * m + j];
-							float value_30 = x[i + 14];
-							float value_31 = a[(i + 15) * m + j];
-							float value_32 = x[i + 15];
-							s += value * value_2;
-							most = go_max(most, value);
-							s += value_3 * value_4;
-							most = go_max(most, value_3);
-							s += value_5 * value_6;
-							most = go_max(most, value_5);
-							s += value_7 * value_8;
-							most = go_max(most, value_7);
-							s += value_9 * value_10;
-							most = go_max(most, value_9);
-							s += value_11 * value_12;
-							most = go_max(most, value_11);
-							s += value_13 * value_14;
-							most = go_max(most, value_13);
-							s += value_15 * value_16;
-							most = go_max(most, value_15);
-							s += value_17 * value_18;
-							most = go_max(most, value_17);
-							s += value_19 * value_20;
-							most = go_max(most, value_19);
-							s += value_21 * value_22;
-							most = go_max(most, value_21);
-							s += value_23 * value_24;
-							most = go_max(most, value_23);
-							s += value_25 * value_26;
-							most = go_max(most, value_25);
-							s += value_27 * value_28;
-							most = go_max(most, value_27);
-							s += value_29 * value_30;
-							most = go_max(most, value_29);
-							s += value_31 * value_32;
-							most = go_max(most, value_31);
-						}
-						#pragma unroll 4
-						for (int i = mid; i < n; i++) {
-							s += a[i * m + j] * x[i];
-							most = go_max(most, a[i * m + j]);
-						}
+					#pragma unroll 16
+					for (int i = 0; i < n; i++) {
+						s += a[i * m + j] * x[i];
+						most = go_max(most, a[i * m + j]);
 					}
 					y[j] = s * most;
 				}

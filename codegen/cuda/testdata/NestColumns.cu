@@ -104,64 +104,9 @@ NestColumns(int n, int m, float* a, int a_len, float* x, int x_len, float* y, in
 		} else {
 			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 				float s = 0.0f;
-				if (0 < n) {
-					int from = 0;
-					int mid = from + (n - from) / 16 * 16;
-					#pragma unroll 1
-					for (int i = from; i < mid; i += 16) {
-						float value = a[i * m + j];
-						float value_2 = x[i];
-						float value_3 = a[(i + 1) * m + j];
-						float value_4 = x[i + 1];
-						float value_5 = a[(i + 2) * m + j];
-						float value_6 = x[i + 2];
-						float value_7 = a[(i + 3) * m + j];
-						float value_8 = x[i + 3];
-						float value_9 = a[(i + 4) * m + j];
-						float value_10 = x[i + 4];
-						float value_11 = a[(i + 5) * m + j];
-						float value_12 = x[i + 5];
-						float value_13 = a[(i + 6) * m + j];
-						float value_14 = x[i + 6];
-						float value_15 = a[(i + 7) * m + j];
-						float value_16 = x[i + 7];
-						float value_17 = a[(i + 8) * m + j];
-						float value_18 = x[i + 8];
-						float value_19 = a[(i + 9) * m + j];
-						float value_20 = x[i + 9];
-						float value_21 = a[(i + 10) * m + j];
-						float value_22 = x[i + 10];
-						float value_23 = a[(i + 11) * m + j];
-						float value_24 = x[i + 11];
-						float value_25 = a[(i + 12) * m + j];
-						float value_26 = x[i + 12];
-						float value_27 = a[(i + 13) * m + j];
-						float value_28 = x[i + 13];
-						float value_29 = a[(i + 14) * m + j];
-						float value_30 = x[i + 14];
-						float value_31 = a[(i + 15) * m + j];
-						float value_32 = x[i + 15];
-						s += value * value_2;
-						s += value_3 * value_4;
-						s += value_5 * value_6;
-						s += value_7 * value_8;
-						s += value_9 * value_10;
-						s += value_11 * value_12;
-						s += value_13 * value_14;
-						s += value_15 * value_16;
-						s += value_17 * value_18;
-						s += value_19 * value_20;
-						s += value_21 * value_22;
-						s += value_23 * value_24;
-						s += value_25 * value_26;
-						s += value_27 * value_28;
-						s += value_29 * value_30;
-						s += value_31 * value_32;
-					}
-					#pragma unroll 4
-					for (int i = mid; i < n; i++) {
-						s += a[i * m + j] * x[i];
-					}
+				#pragma unroll 16
+				for (int i = 0; i < n; i++) {
+					s += a[i * m + j] * x[i];
 				}
 				y[j] = s;
 			}

@@ -361,81 +361,10 @@ NestNearest(int64 n, int64 d, int64 c, const float* __restrict__ x, int64 x_len,
 					int64 at = 0;
 					for (int64 k = 0; k < c; k++) {
 						float s = 0.0f;
-						if (0 < d) {
-							int64 from = 0;
-							int64 mid = from + (d - from) / 16 * 16;
-							#pragma unroll 1
-							for (int64 j = from; j < mid; j += 16) {
-								float value = x[j * n + i];
-								float value_2 = centre[k * d + j];
-								float value_3 = x[(j + 1) * n + i];
-								float value_4 = centre[k * d + (j + 1)];
-								float value_5 = x[(j + 2) * n + i];
-								float value_6 = centre[k * d + (j + 2)];
-								float value_7 = x[(j + 3) * n + i];
-								float value_8 = centre[k * d + (j + 3)];
-								float value_9 = x[(j + 4) * n + i];
-								float value_10 = centre[k * d + (j + 4)];
-								float value_11 = x[(j + 5) * n + i];
-								float value_12 = centre[k * d + (j + 5)];
-								float value_13 = x[(j + 6) * n + i];
-								float value_14 = centre[k * d + (j + 6)];
-								float value_15 = x[(j + 7) * n + i];
-								float value_16 = centre[k * d + (j + 7)];
-								float value_17 = x[(j + 8) * n + i];
-								float value_18 = centre[k * d + (j + 8)];
-								float value_19 = x[(j + 9) * n + i];
-								float value_20 = centre[k * d + (j + 9)];
-								float value_21 = x[(j + 10) * n + i];
-								float value_22 = centre[k * d + (j + 10)];
-								float value_23 = x[(j + 11) * n + i];
-								float value_24 = centre[k * d + (j + 11)];
-								float value_25 = x[(j + 12) * n + i];
-								float value_26 = centre[k * d + (j + 12)];
-								float value_27 = x[(j + 13) * n + i];
-								float value_28 = centre[k * d + (j + 13)];
-								float value_29 = x[(j + 14) * n + i];
-								float value_30 = centre[k * d + (j + 14)];
-								float value_31 = x[(j + 15) * n + i];
-								float value_32 = centre[k * d + (j + 15)];
-								float e = value - value_2;
-								s += e * e;
-								float e_2 = value_3 - value_4;
-								s += e_2 * e_2;
-								float e_3 = value_5 - value_6;
-								s += e_3 * e_3;
-								float e_4 = value_7 - value_8;
-								s += e_4 * e_4;
-								float e_5 = value_9 - value_10;
-								s += e_5 * e_5;
-								float e_6 = value_11 - value_12;
-								s += e_6 * e_6;
-								float e_7 = value_13 - value_14;
-								s += e_7 * e_7;
-								float e_8 = value_15 - value_16;
-								s += e_8 * e_8;
-								float e_9 = value_17 - value_18;
-								s += e_9 * e_9;
-								float e_10 = value_19 - value_20;
-								s += e_10 * e_10;
-								float e_11 = value_21 - value_22;
-								s += e_11 * e_11;
-								float e_12 = value_23 - value_24;
-								s += e_12 * e_12;
-								float e_13 = value_25 - value_26;
-								s += e_13 * e_13;
-								float e_14 = value_27 - value_28;
-								s += e_14 * e_14;
-								float e_15 = value_29 - value_30;
-								s += e_15 * e_15;
-								float e_16 = value_31 - value_32;
-								s += e_16 * e_16;
-							}
-							#pragma unroll 4
-							for (int64 j = mid; j < d; j++) {
-								float e = x[j * n + i] - centre[k * d + j];
-								s += e * e;
-							}
+						#pragma unroll 16
+						for (int64 j = 0; j < d; j++) {
+							float e = x[j * n + i] - centre[k * d + j];
+							s += e * e;
 						}
 						if (s < best) {
 							best = s;

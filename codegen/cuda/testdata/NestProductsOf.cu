@@ -146,40 +146,9 @@ NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* 
 					#pragma unroll 1
 					for (int j_2 = j, j_2_end = min(j + 128, right); j_2 < j_2_end; j_2 += 32) {
 						double s = c[(unsigned)(u * q + v) * n * m + i_2 * m + j_2];
-						if (0 < l) {
-							int from = 0;
-							int mid = from + (l - from) / 8 * 8;
-							#pragma unroll 1
-							for (int k = from; k < mid; k += 8) {
-								double value = a[(unsigned)(u * n + i_2) * l + k];
-								double value_2 = b[(v * l + k) * m + j_2];
-								double value_3 = a[(unsigned)(u * n + i_2) * l + (k + 1)];
-								double value_4 = b[(v * l + (k + 1)) * m + j_2];
-								double value_5 = a[(unsigned)(u * n + i_2) * l + (k + 2)];
-								double value_6 = b[(v * l + (k + 2)) * m + j_2];
-								double value_7 = a[(unsigned)(u * n + i_2) * l + (k + 3)];
-								double value_8 = b[(v * l + (k + 3)) * m + j_2];
-								double value_9 = a[(unsigned)(u * n + i_2) * l + (k + 4)];
-								double value_10 = b[(v * l + (k + 4)) * m + j_2];
-								double value_11 = a[(unsigned)(u * n + i_2) * l + (k + 5)];
-								double value_12 = b[(v * l + (k + 5)) * m + j_2];
-								double value_13 = a[(unsigned)(u * n + i_2) * l + (k + 6)];
-								double value_14 = b[(v * l + (k + 6)) * m + j_2];
-								double value_15 = a[(unsigned)(u * n + i_2) * l + (k + 7)];
-								double value_16 = b[(v * l + (k + 7)) * m + j_2];
-								s += value * value_2;
-								s += value_3 * value_4;
-								s += value_5 * value_6;
-								s += value_7 * value_8;
-								s += value_9 * value_10;
-								s += value_11 * value_12;
-								s += value_13 * value_14;
-								s += value_15 * value_16;
-							}
-							#pragma unroll 4
-							for (int k = mid; k < l; k++) {
-								s += a[(unsigned)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
-							}
+						#pragma unroll 8
+						for (int k = 0; k < l; k++) {
+							s += a[(unsigned)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
 						}
 						c[(unsigned)(u * q + v) * n * m + i_2 * m + j_2] = s;
 					}

@@ -137,40 +137,9 @@ NestProductsOf(int64 p, int64 q, int64 n, int64 m, int64 l, double* a, int64 a_l
 					#pragma unroll 1
 					for (int64 j_2 = j, j_2_end = min(j + 128, right); j_2 < j_2_end; j_2 += 32) {
 						double s = c[(u * q + v) * n * m + i_2 * m + j_2];
-						if (0 < l) {
-							int64 from = 0;
-							int64 mid = from + (l - from) / 8 * 8;
-							#pragma unroll 1
-							for (int64 k = from; k < mid; k += 8) {
-								double value = a[(u * n + i_2) * l + k];
-								double value_2 = b[(v * l + k) * m + j_2];
-								double value_3 = a[(u * n + i_2) * l + (k + 1)];
-								double value_4 = b[(v * l + (k + 1)) * m + j_2];
-								double value_5 = a[(u * n + i_2) * l + (k + 2)];
-								double value_6 = b[(v * l + (k + 2)) * m + j_2];
-								double value_7 = a[(u * n + i_2) * l + (k + 3)];
-								double value_8 = b[(v * l + (k + 3)) * m + j_2];
-								double value_9 = a[(u * n + i_2) * l + (k + 4)];
-								double value_10 = b[(v * l + (k + 4)) * m + j_2];
-								double value_11 = a[(u * n + i_2) * l + (k + 5)];
-								double value_12 = b[(v * l + (k + 5)) * m + j_2];
-								double value_13 = a[(u * n + i_2) * l + (k + 6)];
-								double value_14 = b[(v * l + (k + 6)) * m + j_2];
-								double value_15 = a[(u * n + i_2) * l + (k + 7)];
-								double value_16 = b[(v * l + (k + 7)) * m + j_2];
-								s += value * value_2;
-								s += value_3 * value_4;
-								s += value_5 * value_6;
-								s += value_7 * value_8;
-								s += value_9 * value_10;
-								s += value_11 * value_12;
-								s += value_13 * value_14;
-								s += value_15 * value_16;
-							}
-							#pragma unroll 4
-							for (int64 k = mid; k < l; k++) {
-								s += a[(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
-							}
+						#pragma unroll 8
+						for (int64 k = 0; k < l; k++) {
+							s += a[(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
 						}
 						c[(u * q + v) * n * m + i_2 * m + j_2] = s;
 					}

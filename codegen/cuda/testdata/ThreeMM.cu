@@ -464,127 +464,17 @@ ThreeMM(int n, float* a, int a_len, float* b, int b_len, float* c, int c_len, fl
 					for (int j_2 = j, j_2_end = min(j + 128, right); j_2 < j_2_end; j_2 += 32) {
 						float productResult = 0.0f;
 						float s = 0.0f;
-						if (0 < n) {
-							int from = 0;
-							int mid = from + (n - from) / 16 * 16;
-							#pragma unroll 1
-							for (int k = from; k < mid; k += 16) {
-								float value = a[i_2 * n + k];
-								float value_2 = b[k * n + j_2];
-								float value_3 = a[i_2 * n + (k + 1)];
-								float value_4 = b[(k + 1) * n + j_2];
-								float value_5 = a[i_2 * n + (k + 2)];
-								float value_6 = b[(k + 2) * n + j_2];
-								float value_7 = a[i_2 * n + (k + 3)];
-								float value_8 = b[(k + 3) * n + j_2];
-								float value_9 = a[i_2 * n + (k + 4)];
-								float value_10 = b[(k + 4) * n + j_2];
-								float value_11 = a[i_2 * n + (k + 5)];
-								float value_12 = b[(k + 5) * n + j_2];
-								float value_13 = a[i_2 * n + (k + 6)];
-								float value_14 = b[(k + 6) * n + j_2];
-								float value_15 = a[i_2 * n + (k + 7)];
-								float value_16 = b[(k + 7) * n + j_2];
-								float value_17 = a[i_2 * n + (k + 8)];
-								float value_18 = b[(k + 8) * n + j_2];
-								float value_19 = a[i_2 * n + (k + 9)];
-								float value_20 = b[(k + 9) * n + j_2];
-								float value_21 = a[i_2 * n + (k + 10)];
-								float value_22 = b[(k + 10) * n + j_2];
-								float value_23 = a[i_2 * n + (k + 11)];
-								float value_24 = b[(k + 11) * n + j_2];
-								float value_25 = a[i_2 * n + (k + 12)];
-								float value_26 = b[(k + 12) * n + j_2];
-								float value_27 = a[i_2 * n + (k + 13)];
-								float value_28 = b[(k + 13) * n + j_2];
-								float value_29 = a[i_2 * n + (k + 14)];
-								float value_30 = b[(k + 14) * n + j_2];
-								float value_31 = a[i_2 * n + (k + 15)];
-								float value_32 = b[(k + 15) * n + j_2];
-								s += value * value_2;
-								s += value_3 * value_4;
-								s += value_5 * value_6;
-								s += value_7 * value_8;
-								s += value_9 * value_10;
-								s += value_11 * value_12;
-								s += value_13 * value_14;
-								s += value_15 * value_16;
-								s += value_17 * value_18;
-								s += value_19 * value_20;
-								s += value_21 * value_22;
-								s += value_23 * value_24;
-								s += value_25 * value_26;
-								s += value_27 * value_28;
-								s += value_29 * value_30;
-								s += value_31 * value_32;
-							}
-							#pragma unroll 4
-							for (int k = mid; k < n; k++) {
-								s += a[i_2 * n + k] * b[k * n + j_2];
-							}
+						#pragma unroll 16
+						for (int k = 0; k < n; k++) {
+							s += a[i_2 * n + k] * b[k * n + j_2];
 						}
 						productResult = s;
 						e[i_2 * n + j_2] = productResult;
 						float productResult_2 = 0.0f;
 						float s_2 = 0.0f;
-						if (0 < n) {
-							int from = 0;
-							int mid = from + (n - from) / 16 * 16;
-							#pragma unroll 1
-							for (int k = from; k < mid; k += 16) {
-								float value = c[i_2 * n + k];
-								float value_2 = d[k * n + j_2];
-								float value_3 = c[i_2 * n + (k + 1)];
-								float value_4 = d[(k + 1) * n + j_2];
-								float value_5 = c[i_2 * n + (k + 2)];
-								float value_6 = d[(k + 2) * n + j_2];
-								float value_7 = c[i_2 * n + (k + 3)];
-								float value_8 = d[(k + 3) * n + j_2];
-								float value_9 = c[i_2 * n + (k + 4)];
-								float value_10 = d[(k + 4) * n + j_2];
-								float value_11 = c[i_2 * n + (k + 5)];
-								float value_12 = d[(k + 5) * n + j_2];
-								float value_13 = c[i_2 * n + (k + 6)];
-								float value_14 = d[(k + 6) * n + j_2];
-								float value_15 = c[i_2 * n + (k + 7)];
-								float value_16 = d[(k + 7) * n + j_2];
-								float value_17 = c[i_2 * n + (k + 8)];
-								float value_18 = d[(k + 8) * n + j_2];
-								float value_19 = c[i_2 * n + (k + 9)];
-								float value_20 = d[(k + 9) * n + j_2];
-								float value_21 = c[i_2 * n + (k + 10)];
-								float value_22 = d[(k + 10) * n + j_2];
-								float value_23 = c[i_2 * n + (k + 11)];
-								float value_24 = d[(k + 11) * n + j_2];
-								float value_25 = c[i_2 * n + (k + 12)];
-								float value_26 = d[(k + 12) * n + j_2];
-								float value_27 = c[i_2 * n + (k + 13)];
-								float value_28 = d[(k + 13) * n + j_2];
-								float value_29 = c[i_2 * n + (k + 14)];
-								float value_30 = d[(k + 14) * n + j_2];
-								float value_31 = c[i_2 * n + (k + 15)];
-								float value_32 = d[(k + 15) * n + j_2];
-								s_2 += value * value_2;
-								s_2 += value_3 * value_4;
-								s_2 += value_5 * value_6;
-								s_2 += value_7 * value_8;
-								s_2 += value_9 * value_10;
-								s_2 += value_11 * value_12;
-								s_2 += value_13 * value_14;
-								s_2 += value_15 * value_16;
-								s_2 += value_17 * value_18;
-								s_2 += value_19 * value_20;
-								s_2 += value_21 * value_22;
-								s_2 += value_23 * value_24;
-								s_2 += value_25 * value_26;
-								s_2 += value_27 * value_28;
-								s_2 += value_29 * value_30;
-								s_2 += value_31 * value_32;
-							}
-							#pragma unroll 4
-							for (int k = mid; k < n; k++) {
-								s_2 += c[i_2 * n + k] * d[k * n + j_2];
-							}
+						#pragma unroll 16
+						for (int k = 0; k < n; k++) {
+							s_2 += c[i_2 * n + k] * d[k * n + j_2];
 						}
 						productResult_2 = s_2;
 						f[i_2 * n + j_2] = productResult_2;

@@ -87,7 +87,9 @@ func costOf(f *ir.For) loopCost {
 			c.fine = c.fine && !e.Checked
 			if e.X.Type().Kind == ir.Slice {
 				c.hold(e.Type())
-				c.apart(f, e)
+				if far(f, e) {
+					c.loads++
+				}
 			}
 		case *ir.Deref:
 			c.ops++
@@ -99,16 +101,15 @@ func costOf(f *ir.For) loopCost {
 	return c
 }
 
-// apart counts a load that comes to another line of memory in every iteration of f.
-func (c *loopCost) apart(f *ir.For, e *ir.Index) {
+// far reports whether a load comes to another line of memory in every iteration of f.
+func far(f *ir.For, e *ir.Index) bool {
 	form, ok := analysis.AffineOf(e.I)
 	if !ok {
-		return
+		return false
 	}
 	coef, ok := form.Coef(f.Var)
-	if n, known := coef.Const(); ok && (!known || integers.Magnitude(n)*uint64(e.Type().Size) >= 128) {
-		c.loads++
-	}
+	n, known := coef.Const()
+	return ok && (!known || integers.Magnitude(n)*uint64(e.Type().Size) >= 128)
 }
 
 // MathCost is the number of operations that fn takes: a fused multiply-add is one itself, others
