@@ -14,11 +14,12 @@ import (
 // How much is made of a kernel. A form takes a compilation, of some 100 ms, and a few hundred kB of
 // memory; a launch compares its arguments with those of all forms.
 const (
-	atOnce    = 2 // forms that a launch waits for
-	most      = 4 // forms of a kernel
-	repeated  = 3 // launches with the same sizes, after which they get a form
-	fewValues = 4 // values of a size; one with more of them varies, and is no constant of a form
-	counted   = 8 // combinations of sizes whose launches are counted
+	atOnce    = 2       // forms that a launch waits for
+	most      = 4       // forms of a kernel
+	repeated  = 3       // launches with the same sizes, after which they get a form
+	fewValues = 4       // values of a size; one with more of them varies, and is no constant of a form
+	counted   = 8       // combinations of sizes whose launches are counted
+	watching  = 1 << 10 // launches without a form, after which no more is planned
 )
 
 // A Value is that of a size: of an argument by its number.
@@ -44,6 +45,7 @@ type Kernel[F any] struct {
 	values  map[int][]uint64
 	planned [][]Value
 	counts  []count
+	missed  int // launches without a form
 }
 
 // A count is how many launches had values.
@@ -102,7 +104,7 @@ func (k *Kernel[F]) Plan(args []devices.Arg, general bool) (When, []Value) {
 	defer k.mu.Unlock()
 	k.note(args)
 	values := k.valuesOf(args)
-	if len(k.watched) == 0 || len(k.planned) == most {
+	if k.missed++; len(k.watched) == 0 || len(k.planned) == most || k.missed > watching {
 		k.ended.Store(true)
 		return Never, nil
 	}

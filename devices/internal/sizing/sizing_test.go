@@ -123,3 +123,14 @@ func TestKernel_ManyAtTheSameTime(t *testing.T) {
 	all.Wait()
 	require.Len(t, k.All(), 3)
 }
+
+// Sizes that come in turn never get a form of their own, and are not looked at for ever.
+func TestPlan_EndsWhereNothingComesAgainSoon(t *testing.T) {
+	k := New[int]([]int{0, 1})
+	for n := range uint64(watching + 1) {
+		require.False(t, k.ended.Load())
+		when, _ := k.Plan(argsOf(n%4, n/4%4), true)
+		require.Equal(t, Never, when)
+	}
+	require.True(t, k.ended.Load())
+}
