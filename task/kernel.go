@@ -403,6 +403,9 @@ func bindOne(t *memory.Table, r *engine.Record, i int, a devices.Arg, where valu
 }
 
 // bindMemory sets the buffer, offset, length and capacity of a. An empty slice needs no buffer.
+// What lies behind a slice belongs to other tasks, and need not be on the device: the capacity of a
+// parameter is its length. Kernels that copy between slices tell by the capacities where these
+// overlap, and get those of the program.
 func bindMemory(t *memory.Table, r *engine.Record, a *devices.Arg, m values.Range) error {
 	a.Nil = m.Base == nil
 	a.Len, a.Cap = m.Len, m.Cap
@@ -416,6 +419,9 @@ func bindMemory(t *memory.Table, r *engine.Record, a *devices.Arg, m values.Rang
 	}
 	a.Buffer, a.Offset = b.ID, deps.Bytes(first)*b.Elem
 	a.Cap = min(m.Cap, b.Len-first) // the kernel must not access memory beyond the buffer
+	if !r.Kernel.IR.Copies {
+		a.Cap = a.Len
+	}
 	return nil
 }
 
