@@ -109,6 +109,9 @@ func TestMistakesAreErrors(t *testing.T) {
 }
 
 func TestMETGFindsAGrain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for minutes where a processor is emulated, or shared with others")
+	}
 	for _, submitters := range []int{1, 2} {
 		for _, replay := range []bool{false, true} {
 			us, err := METG(Options{Pattern: "chain", Width: 4, Steps: 50, Workers: 1, Submitters: submitters, Replay: replay})
