@@ -46,7 +46,7 @@ var layers = map[string][]string{
 	"codegen/ir/build":  {"codegen/ir", "codegen/ir/query"},
 	// Forms of device programs that are right for some launches alone.
 	"codegen/ir/order":      {"codegen/ir"},
-	"codegen/ir/specialise": {"codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/ir/specialise": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/ir/order"},
 	// println in kernels: records in a buffer, and lines of them.
 	"codegen/ir/printing": {"codegen/ir", "codegen/ir/build", "deps"},
 	// The stages of the compiler, in their order.
@@ -68,7 +68,7 @@ var layers = map[string][]string{
 		"codegen/internal/lower/unroll", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},
 	// Passes of lowering.
 	"codegen/internal/lower/prepare": {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build"},
-	"codegen/internal/lower/unroll":  {"codegen/internal/analysis", "codegen/internal/integers", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/lower/unroll":  {"codegen/internal/analysis", "codegen/internal/integers", "codegen/internal/mapping", "codegen/ir"},
 	"codegen/internal/lower/arrays":  {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/dist":    {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/nested":  {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},

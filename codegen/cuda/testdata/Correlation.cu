@@ -178,86 +178,16 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 		} else {
 			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 				double s = 0.0;
-				if (0 < n) {
-					int from = 0;
-					int mid = from + (n - from) / 16 * 16;
-					#pragma unroll 1
-					for (int i = from; i < mid; i += 16) {
-						double value = x[i * m + j];
-						double value_2 = x[(i + 1) * m + j];
-						double value_3 = x[(i + 2) * m + j];
-						double value_4 = x[(i + 3) * m + j];
-						double value_5 = x[(i + 4) * m + j];
-						double value_6 = x[(i + 5) * m + j];
-						double value_7 = x[(i + 6) * m + j];
-						double value_8 = x[(i + 7) * m + j];
-						double value_9 = x[(i + 8) * m + j];
-						double value_10 = x[(i + 9) * m + j];
-						double value_11 = x[(i + 10) * m + j];
-						double value_12 = x[(i + 11) * m + j];
-						double value_13 = x[(i + 12) * m + j];
-						double value_14 = x[(i + 13) * m + j];
-						double value_15 = x[(i + 14) * m + j];
-						double value_16 = x[(i + 15) * m + j];
-						s += value;
-						s += value_2;
-						s += value_3;
-						s += value_4;
-						s += value_5;
-						s += value_6;
-						s += value_7;
-						s += value_8;
-						s += value_9;
-						s += value_10;
-						s += value_11;
-						s += value_12;
-						s += value_13;
-						s += value_14;
-						s += value_15;
-						s += value_16;
-					}
-					#pragma unroll 4
-					for (int i = mid; i < n; i++) {
-						s += x[i * m + j];
-					}
+				#pragma unroll 16
+				for (int i = 0; i < n; i++) {
+					s += x[i * m + j];
 				}
 				s /= (double)n;
 				double d = 0.0;
-				if (0 < n) {
-					int from = 0;
-					int mid = from + (n - from) / 8 * 8;
-					#pragma unroll 1
-					for (int i = from; i < mid; i += 8) {
-						double value = x[i * m + j];
-						double value_2 = x[(i + 1) * m + j];
-						double value_3 = x[(i + 2) * m + j];
-						double value_4 = x[(i + 3) * m + j];
-						double value_5 = x[(i + 4) * m + j];
-						double value_6 = x[(i + 5) * m + j];
-						double value_7 = x[(i + 6) * m + j];
-						double value_8 = x[(i + 7) * m + j];
-						double e = value - s;
-						d += e * e;
-						double e_2 = value_2 - s;
-						d += e_2 * e_2;
-						double e_3 = value_3 - s;
-						d += e_3 * e_3;
-						double e_4 = value_4 - s;
-						d += e_4 * e_4;
-						double e_5 = value_5 - s;
-						d += e_5 * e_5;
-						double e_6 = value_6 - s;
-						d += e_6 * e_6;
-						double e_7 = value_7 - s;
-						d += e_7 * e_7;
-						double e_8 = value_8 - s;
-						d += e_8 * e_8;
-					}
-					#pragma unroll 4
-					for (int i = mid; i < n; i++) {
-						double e = x[i * m + j] - s;
-						d += e * e;
-					}
+				#pragma unroll 8
+				for (int i = 0; i < n; i++) {
+					double e = x[i * m + j] - s;
+					d += e * e;
 				}
 				d = sqrt(d / (double)n);
 				if (d <= 0.1) {
@@ -351,40 +281,9 @@ Correlation_3(int n, int m, double* x, int x_len, double* corr, int corr_len, go
 			k < 134217728 && n < 134217728 && -134217728 < n) {
 			for (int j = k + threadIdx.x; j < m; j += blockDim.x) {
 				double s = 0.0;
-				if (0 < n) {
-					int from = 0;
-					int mid = from + (n - from) / 8 * 8;
-					#pragma unroll 1
-					for (int i = from; i < mid; i += 8) {
-						double value = x[i * m + k];
-						double value_2 = x[i * m + j];
-						double value_3 = x[(i + 1) * m + k];
-						double value_4 = x[(i + 1) * m + j];
-						double value_5 = x[(i + 2) * m + k];
-						double value_6 = x[(i + 2) * m + j];
-						double value_7 = x[(i + 3) * m + k];
-						double value_8 = x[(i + 3) * m + j];
-						double value_9 = x[(i + 4) * m + k];
-						double value_10 = x[(i + 4) * m + j];
-						double value_11 = x[(i + 5) * m + k];
-						double value_12 = x[(i + 5) * m + j];
-						double value_13 = x[(i + 6) * m + k];
-						double value_14 = x[(i + 6) * m + j];
-						double value_15 = x[(i + 7) * m + k];
-						double value_16 = x[(i + 7) * m + j];
-						s += value * value_2;
-						s += value_3 * value_4;
-						s += value_5 * value_6;
-						s += value_7 * value_8;
-						s += value_9 * value_10;
-						s += value_11 * value_12;
-						s += value_13 * value_14;
-						s += value_15 * value_16;
-					}
-					#pragma unroll 4
-					for (int i = mid; i < n; i++) {
-						s += x[i * m + k] * x[i * m + j];
-					}
+				#pragma unroll 8
+				for (int i = 0; i < n; i++) {
+					s += x[i * m + k] * x[i * m + j];
 				}
 				if (j == k) {
 					s = 1.0;

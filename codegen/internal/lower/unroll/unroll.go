@@ -33,18 +33,12 @@ const Later = -1
 // Loops decides about the loops that are marked.
 func Loops(l *mapping.Work, program *ir.Program) {
 	for _, g := range program.Launches {
-		g.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-			f, ok := s.(*ir.For)
-			if !ok || f.Unroll != Later {
-				return []ir.Stmt{s}
+		ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
+			if f, ok := s.(*ir.For); ok && f.Unroll == Later {
+				f.Unroll = turns(l, f)
 			}
-			if f.Unroll = turns(l, f); f.Unroll > unrollTurns && costOf(f).loads > 0 {
-				if a := findLoads(l, f); a != nil {
-					return a.turns(f.Unroll)
-				}
-			}
-			return []ir.Stmt{s}
-		}}).CopyStmts(g.Body)
+			return true
+		})
 	}
 }
 
@@ -87,9 +81,7 @@ func costOf(f *ir.For) loopCost {
 			c.fine = c.fine && !e.Checked
 			if e.X.Type().Kind == ir.Slice {
 				c.hold(e.Type())
-				if far(f, e) {
-					c.loads++
-				}
+				c.apart(f, e)
 			}
 		case *ir.Deref:
 			c.ops++
@@ -101,15 +93,16 @@ func costOf(f *ir.For) loopCost {
 	return c
 }
 
-// far reports whether a load comes to another line of memory in every iteration of f.
-func far(f *ir.For, e *ir.Index) bool {
+// apart counts a load that comes to another line of memory in every iteration of f.
+func (c *loopCost) apart(f *ir.For, e *ir.Index) {
 	form, ok := analysis.AffineOf(e.I)
 	if !ok {
-		return false
+		return
 	}
 	coef, ok := form.Coef(f.Var)
-	n, known := coef.Const()
-	return ok && (!known || integers.Magnitude(n)*uint64(e.Type().Size) >= 128)
+	if n, known := coef.Const(); ok && (!known || integers.Magnitude(n)*uint64(e.Type().Size) >= 128) {
+		c.loads++
+	}
 }
 
 // MathCost is the number of operations that fn takes: a fused multiply-add is one itself, others
@@ -147,7 +140,7 @@ func turns(l *mapping.Work, f *ir.For) int {
 	for turns > unrollTurns && (turns*c.ops > unrollCost || turns*c.registers > unrollRegisters) {
 		turns /= 2
 	}
-	if c.loads > 0 && (!known || n >= 2*unrollFlight) {
+	if c.loads > 0 && !known {
 		for turns < unrollFlight && 2*turns*c.ops <= unrollFlightOps && 2*turns*c.registers <= unrollRegisters {
 			turns *= 2
 		}
