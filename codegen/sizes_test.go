@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,8 +14,8 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// sizesOf returns the values of the sizes of k in args, those of an odd number left out where some
-// is true: a form has some of them as constants.
+// sizesOf returns the values of the sizes of k in args; if some is set, every second one is left
+// out: a form has some of them as constants.
 func sizesOf(k *ir.Kernel, args []any, some bool) map[int]ir.Bits {
 	out := map[int]ir.Bits{}
 	for n, i := range specialise.Sizes(k) {
@@ -25,8 +26,8 @@ func sizesOf(k *ir.Kernel, args []any, some bool) map[int]ir.Bits {
 	return out
 }
 
-// Code in which the sizes of a launch are constants gives what the Go function gives: sums keep
-// their order, and checks their places.
+// Code in which the sizes of a launch are constants gives what the Go function gives, within what
+// a kernel is allowed, and bit for bit what the code for all sizes gives.
 func TestSizes_LeaveTheSameBits(t *testing.T) {
 	p, formed := loadCorpus(t), 0
 	for i, c := range corpus {
@@ -40,15 +41,25 @@ func TestSizes_LeaveTheSameBits(t *testing.T) {
 		}
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
-			free := codegen.NewContract(k).Unchecked(k)
-			for _, n := range []int{0, 7, 333} {
+			forms := []*ir.Kernel{k}
+			if free := codegen.NewContract(k).Unchecked(k); free != nil {
+				forms = append(forms, free)
+			}
+			for _, n := range []int{0, 7, 64, 333} {
 				want := c.makeArgs(n)
 				sizes := []map[int]ir.Bits{sizesOf(k, want, false), sizesOf(k, want, true)}
 				c.runGo(want)
-				for some, values := range sizes {
-					for _, form := range []*ir.Kernel{k, free} {
-						if form != nil {
-							c.comparesFor(t, specialise.WithSizes(form, values), n, fmt.Sprintf("size %d, form %d", n, some), want)
+				for _, form := range forms {
+					for seed, s := range shapes[4:] {
+						cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(seed), Races: true, Steps: 50_000_000}
+						all := c.formed(t, form, n, cfg)
+						for _, values := range sizes {
+							where := fmt.Sprintf("size %d, %v, %v", n, values, s)
+							got := c.formed(t, specialise.WithSizes(form, values), n, cfg)
+							require.Empty(t, c.differ(want, got), where)
+							for i := range all {
+								require.True(t, sameBits(reflect.ValueOf(all[i]), reflect.ValueOf(got[i])), "%s: argument %d has other bits", where, i)
+							}
 						}
 					}
 				}
@@ -58,19 +69,14 @@ func TestSizes_LeaveTheSameBits(t *testing.T) {
 	require.Greater(t, formed, 60)
 }
 
-// comparesFor runs a form of the kernel of c for the size n.
-func (c corpusCase) comparesFor(t *testing.T, form *ir.Kernel, n int, where string, want []any) {
-	require.NoError(t, verify.Kernel(form), where)
+// formed returns what a form of the kernel of c leaves for the size n.
+func (c corpusCase) formed(t *testing.T, form *ir.Kernel, n int, cfg simt.Config) []any {
+	require.NoError(t, verify.Kernel(form))
 	lowered, err := codegen.Lower(form, codegen.LowerOptions{})
-	require.NoError(t, err, where)
+	require.NoError(t, err)
 	program, err := simt.New(lowered.Program)
-	require.NoError(t, err, where)
-	for seed, s := range shapes[4:] {
-		got := c.makeArgs(n)
-		cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(seed), Races: true, Steps: 50_000_000}
-		require.NoError(t, runDevice(program, got, cfg), "%s: %v\n%s", where, s, lowered.Program)
-		if d := c.differ(want, got); d != "" {
-			t.Fatalf("%s: %v: %s\n%s", where, s, d, lowered.Program)
-		}
-	}
+	require.NoError(t, err)
+	got := c.makeArgs(n)
+	require.NoError(t, runDevice(program, got, cfg), "size %d: %s", n, lowered.Program)
+	return got
 }

@@ -5,14 +5,16 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/order"
 )
 
 // Sizes returns the parameters of k whose values shape its code, by number: integers that the
 // kernel does not change, which bound a loop inside another one, or by which something is
 // multiplied or divided. With their values known, loops have a known number of iterations and rows
-// a known length.
+// a known length. A kernel whose reductions round has none, unless fastmath lets their order
+// differ.
 func Sizes(k *ir.Kernel) (out []int) {
-	if k.Printing != nil {
+	if k.Printing != nil || sumsShow(k) {
 		return nil
 	}
 	fixed := fixedParams(k)
@@ -86,7 +88,7 @@ func fixedParams(k *ir.Kernel) *ir.VarSet {
 }
 
 // WithSizes returns k for launches in which these parameters, of those of [Sizes], have these
-// values. The two kernels share variables and what k calls. Sums keep the order of k.
+// values. The two kernels share variables and what k calls.
 func WithSizes(k *ir.Kernel, values map[int]ir.Bits) *ir.Kernel {
 	own := *k
 	s := sizing{known: map[*ir.Var]ir.Bits{}}
@@ -98,6 +100,33 @@ func WithSizes(k *ir.Kernel, values map[int]ir.Bits) *ir.Kernel {
 		own.Body = s.folded(own.Body)
 	}
 	return &own
+}
+
+// sumsShow reports whether a reduction of k rounds in an order that shows. What the compiler makes
+// of such a loop may depend on whether it knows a size, and so would the sum.
+func sumsShow(k *ir.Kernel) bool {
+	found := false
+	look := func(list []ir.Stmt) {
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			d := ir.DirectiveOf(s)
+			found = found || d != nil && slices.ContainsFunc(d.Reductions, rounds)
+			return !found
+		})
+	}
+	look(k.Body)
+	for _, f := range k.Funcs {
+		look(f.Body)
+	}
+	return found && !k.Target.FastMath
+}
+
+// rounds reports whether r, of a number or of an array of numbers, rounds.
+func rounds(r ir.Reduction) bool {
+	t := r.Place.Type()
+	for t.Kind == ir.Array {
+		t = t.Elem
+	}
+	return order.Rounds(r.Op, t) || r.Op == ir.Sub && t.IsFloat()
 }
 
 // A sizing knows variables that have one value.
