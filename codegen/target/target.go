@@ -182,6 +182,7 @@ type Blocks struct {
 	LeastTeam  int     // threads: a multiprocessor reaches as many warps only with few teams
 	Statements int64   // maximum of a thread
 	Unroll     int     // unrolled iterations of an inner loop
+	Team       int64   // maximum of threads if the number of rows is known: small teams end early and make room
 }
 
 // Slabs limits blocks whose inner loops read team memory; Gemm, Gram, Distances.

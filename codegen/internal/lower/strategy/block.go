@@ -82,25 +82,20 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 		t.Decide(at, "inner loops of "+b.row.Var.Name, "slabs of "+strconv.Itoa(slabLength)+" iterations in team memory",
 			"all rows and columns of a team read them: each element is loaded once for the team", "schedule(onetoone)")
 	case t.Launch.Threads == 0:
-		t.Launch.Threads = b.threads()
+		t.Launch.Threads = b.threads(t.Device().Tuning.Blocks.Team)
 	}
 	return overBlocks(t, b, p, at)
 }
 
-// smallTeam is the size of a team that takes blocks of many rows: small teams end early, and make
-// room for others. The same size is what a launch has that leaves it open.
-// Source: measured on an H100, a 7-point stencil, 128 and 256 threads: 0.505 ms and 0.527
-// (`gompss bench gpu -suite kernels -only Heat3D`).
-const smallTeam = 128
-
-// threads is the size of a team that has no rows too many; 0 leaves it to the device.
-func (b *block) threads() int {
+// threads is the size of a team that has no rows too many, at most so many threads; 0 leaves it to
+// the device.
+func (b *block) threads(most int64) int {
 	rows, ok := analysis.ConstTrips(b.row)
 	if !ok || b.flat {
 		return 0
 	}
 	n := (rows + b.rows - 1) / b.rows * b.lanes
-	return int(min(max((n+forms.LeastWarp-1)/forms.LeastWarp*forms.LeastWarp, forms.LeastWarp), smallTeam))
+	return int(min(max((n+forms.LeastWarp-1)/forms.LeastWarp*forms.LeastWarp, forms.LeastWarp), most))
 }
 
 // measure chooses the rows and columns of a thread. It reports false for a body that is more than

@@ -24,7 +24,7 @@ const (
 type shape struct{ rows, columns, lanes int64 }
 
 // shapes are the candidates for b, smallest first.
-func (b *block) shapes(leastTeam int) []shape {
+func (b *block) shapes(limits target.Blocks) []shape {
 	var out []shape
 	across, known := analysis.ConstTrips(b.column)
 	for _, rc := range [][2]int64{{2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 4}, {8, 1}, {4, 2}, {2, 4}, {1, 8}, {4, 4}, {8, 2}, {8, 4}} {
@@ -35,7 +35,7 @@ func (b *block) shapes(leastTeam int) []shape {
 		if down, ok := analysis.ConstTrips(b.row); ok && s.rows > down || known && s.lanes*s.columns > across && s.columns > 1 {
 			continue
 		}
-		if c := (&block{row: b.row, rows: s.rows, lanes: s.lanes, flat: b.flat}); c.threads() == 0 || c.threads() >= leastTeam {
+		if c := (&block{row: b.row, rows: s.rows, lanes: s.lanes, flat: b.flat}); c.threads(limits.Team) == 0 || c.threads(limits.Team) >= limits.LeastTeam {
 			out = append(out, s)
 		}
 	}
@@ -54,7 +54,7 @@ func (t *Sharer) chooseBlock(b *block) bool {
 	alone := least + gpu.Clocks(target.Work{Int: float64(gpu.Tuning.Remainder * b.wrapped)})
 	var fits []shape
 	var clocks []float64
-	for _, s := range b.shapes(gpu.Tuning.Blocks.LeastTeam) {
+	for _, s := range b.shapes(gpu.Tuning.Blocks) {
 		if c.registers(b, s) > blockRegisters(gpu) || c.statements*s.rows*s.columns > gpu.Tuning.Blocks.Statements {
 			continue
 		}
