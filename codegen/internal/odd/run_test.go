@@ -25,6 +25,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/specialise"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -64,6 +65,7 @@ type target struct {
 	device *simt.Program
 	vector *cpu.Runner
 	params []string
+	sized  *ir.Kernel // device is made from it for the sizes of each launch
 }
 
 // A runner compares programs with what Go's compiler made of them.
@@ -133,6 +135,10 @@ func (r *runner) targets(p program, arena *cpu.Arena) (out []target, err error) 
 		}
 		r.count["device code"]++
 		out = append(out, target{name: name, device: device, params: params})
+	}
+	if len(specialise.Sizes(k)) > 0 {
+		r.count["code for sizes"]++
+		out = append(out, target{name: "simt for sizes", sized: k, params: params})
 	}
 	list, err := machines()
 	if err != nil {
@@ -309,7 +315,7 @@ func (r *runner) launch(x target, rng *rand.Rand, begin []reflect.Value, want ru
 		}
 	}()
 	var err error
-	if x.device != nil {
+	if x.device != nil || x.sized != nil {
 		s := grids[rng.IntN(len(grids))]
 		err = r.interpret(x, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: rng.Uint64(), Races: true, Steps: 2_000_000_000})
 	} else {
@@ -332,6 +338,8 @@ func (r *runner) launch(x target, rng *rand.Rand, begin []reflect.Value, want ru
 		err = faults(func() error { return x.vector.Call(list, share) })
 	}
 	switch {
+	case errors.Is(err, errNoForm): // counted
+		return nil
 	case err == nil && want.panicked != "":
 		return fmt.Errorf("no error, Go panics: %s", want.panicked)
 	case err != nil && (want.panicked == "" || strings.Contains(err.Error(), "fault") || strings.Contains(err.Error(), "race") || strings.Contains(err.Error(), "steps")):
@@ -356,6 +364,9 @@ func (r *runner) compare(want, got []reflect.Value) error {
 }
 
 // interpret runs device code on arguments.
+// errNoForm means that the compiler refuses a kernel for the sizes of a launch.
+var errNoForm = errors.New("no form for these sizes")
+
 func (r *runner) interpret(x target, args []reflect.Value, c simt.Config) error {
 	var list []simt.Arg
 	for _, name := range x.params {
@@ -363,6 +374,20 @@ func (r *runner) interpret(x target, args []reflect.Value, c simt.Config) error 
 	}
 	for _, o := range r.overlaps {
 		r.share(list, x.params, args, o)
+	}
+	if x.sized != nil {
+		values := map[int]ir.Bits{}
+		for _, i := range specialise.Sizes(x.sized) {
+			values[i] = list[i].Bits
+		}
+		l, err := codegen.Lower(specialise.WithSizes(x.sized, values), codegen.LowerOptions{})
+		if err != nil {
+			r.count["no form for sizes: "+reason(err)]++
+			return errNoForm
+		}
+		if x.device, err = simt.New(l.Program); err != nil {
+			return err
+		}
 	}
 	return faults(func() error {
 		_, err := x.device.Run(list, c)
