@@ -487,8 +487,8 @@ func removeAll(s *deps.Set, regions []deps.Region) {
 	}
 }
 
-// Leak describes a pending operation, or returns "". It is meant for times at which no operation is
-// in flight.
+// Leak describes an operation that has not ended; it returns "" if there is none. Callers expect
+// none, as no operation is in flight then.
 func (d *Directory) Leak() string {
 	for b, e := range d.buffers {
 		for s := 0; e != nil && s < len(e.replicas); s++ {
