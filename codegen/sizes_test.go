@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"testing"
 
@@ -79,4 +80,30 @@ func (c corpusCase) formed(t *testing.T, form *ir.Kernel, n int, cfg simt.Config
 	got := c.makeArgs(n)
 	require.NoError(t, runDevice(program, got, cfg), "size %d: %s", n, lowered.Program)
 	return got
+}
+
+// sameBits reports whether two values are the same to the last bit, but for the bits of a NaN.
+func sameBits(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Slice, reflect.Array:
+		for i := range a.Len() {
+			if !sameBits(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return a.Len() == b.Len()
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !sameBits(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Pointer:
+		return a.IsNil() == b.IsNil() && (a.IsNil() || sameBits(a.Elem(), b.Elem()))
+	case reflect.Float32, reflect.Float64:
+		x, y := a.Float(), b.Float()
+		return math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y)
+	}
+	return a.Equal(b)
 }
