@@ -364,6 +364,9 @@ func (d *deferral) run(s *Scope) error {
 	if err != nil {
 		return err
 	}
+	if d.trips > 0 {
+		s.core.Memory.DeclareScratch(&s.core.RT.Buffers, values.MemoryOf(list))
+	}
 	if err := s.WaitOn(s.Context(), In(count)); err != nil {
 		return err
 	}

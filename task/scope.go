@@ -179,8 +179,9 @@ func Private[T any](s *Scope, x []T) []T {
 
 // A Scope submits the children of a task: tasks that its body creates. The children are ordered
 // among themselves like the tasks of a program. They may access what the task itself accesses, and
-// memory that was first used in the scope. The task finishes when its body has returned and its
-// children have finished; only then do its successors start.
+// memory that was first used in the scope. The task finishes when its body has returned, its
+// children have finished, and the memory that was first used in the scope is valid on the host;
+// only then do its successors start.
 //
 // Between submitting a child and waiting for it, the body must not access the memory that the child
 // uses. A Scope is valid until the body returns. Any goroutine may call its methods, but the body
@@ -353,10 +354,7 @@ func fetchToHost(s *engine.Scope) error {
 		return nil
 	}
 	s.Submitting.Lock()
-	var fresh []deps.Access
-	for _, b := range s.Memory.Fresh {
-		fresh = append(fresh, deps.Access{Region: b.Whole(), Mode: deps.In})
-	}
+	fresh := s.Memory.Results()
 	s.Submitting.Unlock()
 	return errors.Join(fetchFresh(s, fresh), acquireAgain(s))
 }

@@ -24,6 +24,12 @@ func (m *Machine) Claim(accesses []deps.Access, done func(error)) {
 	m.toHost(accesses, deps.InOut, done)
 }
 
+// OnlyOnHost reports whether no accelerator has, or is getting, some of a buffer. No task in flight
+// may use the buffer.
+//
+// Cost: one atomic load.
+func (m *Machine) OnlyOnHost(b deps.BufferID) bool { return !m.planner.buffers.get(b).offHost.Load() }
+
 func (m *Machine) toHost(accesses []deps.Access, mode deps.Mode, done func(error)) {
 	ws := &WorkingSet{Space: devices.Host, Label: "fetch", Accesses: make([]deps.Access, len(accesses))}
 	for i, a := range accesses {

@@ -226,8 +226,7 @@ func (w CPU) endBody(r *Record, ran bool) (*Record, int) {
 func (w CPU) endScope(r *Record, worker int) (*Record, int) {
 	rt := w.RT
 	s := r.Inner
-	// Under virtual time, only a background job waits for the copies of a dropped buffer.
-	if s.Pending.Load() == Holder && len(r.links) == 0 && (rt.Virtual == nil || len(s.Memory.Fresh) == 0) {
+	if s.Pending.Load() == Holder && len(r.links) == 0 && rt.Topology.memoryOnHost(s) {
 		s.Pending.Store(0)
 		rt.closeScope(r)
 		return rt.retire(r, worker), worker
@@ -246,8 +245,9 @@ func (w CPU) endScope(r *Record, worker int) (*Record, int) {
 	return next, worker
 }
 
-// closeScope frees the resources that the children of r have shared, and makes their failures those
-// of r.
+// closeScope makes the failures of the children of r those of r, writes the memory that was first
+// used in its scope back to the host, and frees what the children have shared. It waits for copies
+// unless memoryOnHost reports true.
 func (rt *Runtime) closeScope(r *Record) {
 	s := r.Inner
 	if r.Kind == ReplayBody {
@@ -257,7 +257,8 @@ func (rt *Runtime) closeScope(r *Record) {
 	if r.err == nil && err != nil {
 		r.Fail("", err)
 	}
-	if err := rt.Buffers.DropFresh(&s.Memory); err != nil && r.err == nil {
+	err = rt.writeBack(s)
+	if err = errors.Join(err, rt.Buffers.DropFresh(&s.Memory)); err != nil && r.err == nil {
 		r.Fail("", err)
 	}
 	rt.putDomain(&s.Graph)
@@ -271,8 +272,7 @@ func (rt *Runtime) Complete(r *Record) {
 	}
 	switch {
 	case r == nil:
-	case rt.Topology.Accelerators && len(r.Inner.Memory.Fresh) > 0:
-		// DropBuffer waits for copies that this goroutine may have to enqueue.
+	case !rt.Topology.memoryOnHost(r.Inner): // this goroutine may have to enqueue the copies
 		rt.Background.run(func() { rt.closeScope(r); rt.RetireUnscheduled(r) })
 	default:
 		rt.closeScope(r)

@@ -195,6 +195,40 @@ func (s *Scope) Shares(a *deps.Access) bool {
 	return false
 }
 
+// memoryOnHost reports whether no accelerator has, or is getting, memory that was first used in s.
+// Requires: the children of s have finished.
+func (t *Topology) memoryOnHost(s *Scope) bool {
+	if !t.Accelerators {
+		return true
+	}
+	for _, b := range s.Memory.Fresh {
+		if !t.Machine.OnlyOnHost(b.ID) {
+			return false
+		}
+	}
+	return true
+}
+
+// writeBack makes the memory that was first used in s valid on the host, where the program may
+// still reach it. It waits for the copies.
+// Requires: the children of s have finished.
+func (rt *Runtime) writeBack(s *Scope) error {
+	if rt.Topology.memoryOnHost(s) {
+		return nil
+	}
+	accesses := s.Memory.Results()
+	if len(accesses) == 0 {
+		return nil
+	}
+	done := make(chan error, 1)
+	rt.Topology.Machine.Fetch(accesses, func(err error) { done <- err })
+	rt.Virtual.Await(func() bool { return len(done) > 0 }, nil)
+	if err := <-done; err != nil {
+		return fmt.Errorf("end of its scope: %w", err)
+	}
+	return nil
+}
+
 // releaseSet releases the working set of the parent, because a child is about to use it. The data
 // that the parent has written so far are valid on the host.
 // Requires: submitting held.

@@ -123,6 +123,7 @@ type Owner struct {
 	Of       any            // what it is the owner for
 	accesses *[]deps.Access // of the task whose children use the memory; nil for the program
 	Fresh    []*Buffer      // memory of a task that was first used here
+	scratch  []*Buffer      // of Fresh, what only the tasks of the scope use
 	Growths  atomic.Int64   // how often a buffer has grown; changed with buffers.mu held
 	Merged   atomic.Int64   // of growths, those whose merges were submitted
 	unmerged []*Buffer      // that have grown, and whose merges were not; guarded by buffers.mu
@@ -133,6 +134,25 @@ func (o *Owner) Init(of any, accesses *[]deps.Access) { o.Of, o.accesses = of, a
 
 // Program reports whether o is the program.
 func (o *Owner) Program() bool { return o.accesses == nil }
+
+// DeclareScratch declares that only the tasks of o use m, which was first used in o: nothing reads
+// it on the host afterwards. Requires: the caller is the body of o, in which m does not grow.
+func (o *Owner) DeclareScratch(t *Table, m values.Range) {
+	if b, _, err := t.Find(m); err == nil && b != nil && b.Owner == o {
+		o.scratch = append(o.scratch, b)
+	}
+}
+
+// Results returns read accesses to the memory that was first used in o and that the program may
+// reach, in the order of first use.
+func (o *Owner) Results() (list []deps.Access) {
+	for _, b := range o.Fresh {
+		if !b.Copied && !slices.Contains(o.scratch, b) {
+			list = append(list, deps.Access{Region: b.Whole(), Mode: deps.In})
+		}
+	}
+	return list
+}
 
 // bounded returns m with the capacity that ends where the next buffer begins, and the buffers that
 // overlap the elements of m, by address. Requires: mu held, no buffer around m.
