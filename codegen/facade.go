@@ -79,6 +79,7 @@ type (
 	AccessError  = contract.AccessError
 	PartError    = contract.PartError
 	StepError    = contract.StepError
+	TripsError   = contract.TripsError
 	Overlaps     = contract.Overlaps
 	OverlapError = contract.OverlapError
 	OverlapTouch = contract.OverlapTouch

@@ -1,5 +1,7 @@
 package ir
 
+import "math"
+
 // A Stmt is a statement.
 type Stmt interface {
 	Pos() Pos
@@ -62,6 +64,10 @@ type While struct {
 	Body  []Stmt
 	At    Pos
 }
+
+// MostTrips is the number of iterations that is counted for a loop with as many or more: such a
+// loop ends by an error alone, and there is room to add a grid of them.
+const MostTrips = math.MaxInt64 - 1<<24
 
 // For is a counted loop: for Var := Lo; Var Rel Hi; Var += Step. Lo, Hi and Step are evaluated
 // once, before the loop: the front end makes a For only where nothing in Body changes Var or what

@@ -86,14 +86,12 @@ func (c *Count) Between(lo, hi int64) int64 {
 	if step < 0 {
 		lo, hi, step = hi, lo, -step
 	}
-	if c.Inclusive {
-		hi++
-	}
-	if hi <= lo {
+	if hi < lo || hi == lo && !c.Inclusive {
 		return 0
 	}
-	if step == 1 {
-		return hi - lo
+	more := uint64(hi - lo) // iterations behind the first, times the step
+	if !c.Inclusive {
+		more--
 	}
-	return (hi-lo-1)/step + 1
+	return int64(min(more/uint64(step), ir.MostTrips-1)) + 1
 }

@@ -44,10 +44,12 @@ func (p *Result) counted(f *ir.For) []ir.Stmt {
 		return &ir.Ref{Var: v, At: at}
 	}
 	lo, step := hold("_from", f.Lo), hold("_step", f.Step)
-	from, to := ir.ToInt(lo), ir.ToInt(hold("_to", f.Hi))
+	hi := hold("_to", f.Hi)
+	from, to := ir.ToInt(lo), ir.ToInt(hi)
+	first, end := lo, hi
 	by := ir.ToInt(step)
 	if f.Rel == ir.Gt || f.Rel == ir.Ge {
-		from, to = to, from
+		from, to, first, end = to, from, hi, lo
 		by = &ir.Unary{Op: ir.Neg, X: by, At: at}
 	}
 	op := ir.Lt
@@ -57,6 +59,10 @@ func (p *Result) counted(f *ir.For) []ir.Stmt {
 	} else {
 		distance = &ir.Binary{Op: ir.Sub, X: distance, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
 	}
+	distance = hold("_more", distance)
+	bits := &ir.Convert{T: ir.Uint64Type, X: distance, At: at} // as first is before end
+	many := &ir.Binary{Op: ir.Ge, X: bits, Y: &ir.Const{T: ir.Uint64Type, Bits: ir.MostTrips, At: at}, T: ir.BoolType, At: at}
+	distance = &ir.Select{Cond: many, X: ir.IntConst(ir.MostTrips-1, at), Y: distance, At: at}
 	n := p.local(f.Var.Name+"_count", ir.IntType, at)
 	p.Names[at] = "the step of the loop over " + f.Var.Name + ", less 1"
 	by = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{by, ir.IntConst(1<<62, at)}, T: ir.IntType, At: at} // longer ones end as soon
@@ -64,7 +70,7 @@ func (p *Result) counted(f *ir.For) []ir.Stmt {
 	checked := &ir.Binary{Op: Within, X: less, Y: ir.IntConst(1<<62, at), T: ir.IntType, At: at} // a step of zero, or away from the end, would never arrive
 	divisor := &ir.Binary{Op: ir.Add, X: checked, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
 	count := &ir.Binary{Op: ir.Add, X: &ir.Binary{Op: ir.Div, X: distance, Y: divisor, T: ir.IntType, At: at}, Y: ir.IntConst(1, at), T: ir.IntType, At: at}
-	out = append(out, &ir.Decl{Var: n, At: at}, &ir.If{Cond: &ir.Binary{Op: op, X: from, Y: to, T: ir.BoolType, At: at},
+	out = append(out, &ir.Decl{Var: n, At: at}, &ir.If{Cond: &ir.Binary{Op: op, X: first, Y: end, T: ir.BoolType, At: at},
 		Then: []ir.Stmt{&ir.Assign{Place: &ir.Ref{Var: n, At: at}, Value: count, At: at}}, At: at})
 	k := p.local("k", ir.IntType, at)
 	times := ir.Expr(&ir.Ref{Var: k, At: at})

@@ -36,6 +36,7 @@ type Contract struct {
 	sites                  map[ir.Expr]bool // the checked operations of the kernel that proofs prove
 	parts                  []partCheck      // of dist_ clauses
 	steps                  []stepCheck      // of parallel loops
+	spans                  []spanCheck      // of parallel loops
 	// Regions says whether a check needs the boxes of the declared regions.
 	Regions bool
 }

@@ -2,6 +2,9 @@ package contract
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"math/bits"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -50,6 +53,7 @@ func (b *Builder) addSteps(list []ir.Stmt, values map[*ir.Var]ir.Expr) bool {
 			}
 		case *ir.For:
 			b.addStep(s, values)
+			b.addSpan(s, values)
 		case *ir.Assign, *ir.Atomic, *ir.Barrier:
 		default:
 			return false
@@ -97,4 +101,132 @@ func (p *Proof) stepOf(c *stepCheck) error {
 		return nil
 	}
 	return &StepError{Kernel: p.k.Name, Pos: c.loop.At, Var: c.loop.Var.Name, Step: query.Source(c.loop.Step), Value: step.N}
+}
+
+// A spanCheck is what a launch has to hold for the loops of one iteration space, which it surely
+// comes to: that their iterations can be counted.
+type spanCheck struct{ loops []spanLoop }
+
+type spanLoop struct {
+	loop   *ir.For
+	lo, hi int // atoms
+	step   uint64
+}
+
+// A TripsError means that a parallel loop, or several that make one iteration space, have more
+// iterations than are counted. Nothing has been written. It is ir.ErrBounds for errors.Is: no slice
+// has so many elements.
+type TripsError struct {
+	Kernel string
+	Pos    ir.Pos // of the outermost loop
+	Var    string // of that loop
+	Loops  int    // of the iteration space
+}
+
+func (e *TripsError) Error() string {
+	what := "the loop over " + e.Var + " has"
+	if e.Loops > 1 {
+		what = fmt.Sprintf("the %d loops from that over %s on have together", e.Loops, e.Var)
+	}
+	return fmt.Sprintf("%v: %s more than %d iterations: no slice has so many elements", e.Pos, what, int64(ir.MostTrips))
+}
+
+// Unwrap returns ir.ErrBounds.
+func (e *TripsError) Unwrap() error { return ir.ErrBounds }
+
+// addSpan adds the check of the iteration space that begins with f, where its ends are known.
+func (b *Builder) addSpan(f *ir.For, values map[*ir.Var]ir.Expr) {
+	if f.Directive == nil {
+		return
+	}
+	n := max(f.Directive.Collapse, 1)
+	if n == 1 && !spansFar(f) {
+		return
+	}
+	c, values := spanCheck{}, maps.Clone(values)
+	for f != nil && len(c.loops) < n {
+		step, constant := query.Int64(f.Step)
+		lo, hi := ir.Subst(f.Lo, values), ir.Subst(f.Hi, values)
+		if !constant || f.Rel == ir.Ne || !b.known(lo) || !b.known(hi) {
+			return
+		}
+		if step < 0 {
+			step = -step
+		}
+		c.loops = append(c.loops, spanLoop{f, b.opaque(ir.ToInt(lo)), b.opaque(ir.ToInt(hi)), uint64(step)})
+		decls, inner := query.Perfect(f.Body)
+		for _, s := range decls {
+			d := s.(*ir.Decl)
+			values[d.Var] = ir.Subst(d.Init, values)
+		}
+		f = inner
+	}
+	b.Out.spans = append(b.Out.spans, c)
+}
+
+// spansFar reports whether f may have more than ir.MostTrips iterations, by the types of its
+// bounds.
+func spansFar(f *ir.For) bool {
+	from := f.Lo
+	if f.Rel == ir.Gt || f.Rel == ir.Ge {
+		from = f.Hi
+	}
+	if c, ok := query.Int64(from); !ir.IsWide(f.Var.Type) || ok && c >= 0 && f.Var.Type.IsSigned() {
+		return false
+	}
+	return !isShort(f.Lo) || !isShort(f.Hi)
+}
+
+// isShort reports whether e is a number far from the ends of 64 bits.
+func isShort(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		return int64(e.Bits) == int64(int32(e.Bits))
+	case *ir.Convert:
+		return e.X.Type().IsInteger() && e.X.Type().Size < 8
+	case *ir.Len:
+		return true
+	}
+	return false
+}
+
+// of checks the number of iterations of a space. Errors: *TripsError.
+func (c *spanCheck) of(p *Proof) error {
+	total := uint64(1)
+	for i := range c.loops {
+		l := &c.loops[i]
+		lo, hi := p.atoms[l.lo], p.atoms[l.hi]
+		if !lo.Ok || !hi.Ok {
+			return nil
+		}
+		high, low := bits.Mul64(total, min(l.trips(lo.N, hi.N), ir.MostTrips+1))
+		if total = low; high > 0 {
+			total = math.MaxUint64
+		}
+	}
+	if total <= ir.MostTrips {
+		return nil
+	}
+	f := c.loops[0].loop
+	return &TripsError{Kernel: p.k.Name, Pos: f.At, Var: f.Var.Name, Loops: len(c.loops)}
+}
+
+// trips counts the iterations of l from lo to hi, both as ints.
+func (l *spanLoop) trips(lo, hi int64) uint64 {
+	inclusive := l.loop.Rel == ir.Le || l.loop.Rel == ir.Ge
+	if l.loop.Rel == ir.Gt || l.loop.Rel == ir.Ge {
+		lo, hi = hi, lo
+	}
+	runs := lo < hi
+	if l.loop.Var.Type.Kind == ir.Uint64 {
+		runs = uint64(lo) < uint64(hi)
+	}
+	more := uint64(hi) - uint64(lo) // iterations behind the first, times the step
+	switch {
+	case !runs && !(inclusive && lo == hi):
+		return 0
+	case !inclusive:
+		more--
+	}
+	return min(more/l.step, math.MaxUint64-1) + 1
 }

@@ -326,7 +326,8 @@ func (g *Scalars) GeneralOutside(e ir.Expr) vcode.Reg {
 	return g.General(e)
 }
 
-// Trips is the number of iterations, in a fresh register: zero or less when there are none.
+// Trips is the number of iterations, in a fresh register: zero or less when there are none, and
+// ir.MostTrips where there are more.
 func (g *Scalars) Trips(s *ir.For, lo vcode.Reg, step int64) vcode.Reg {
 	n := g.NewGeneral()
 	hi := g.GeneralOutside(s.Hi)
@@ -357,6 +358,9 @@ func (g *Scalars) Trips(s *ir.For, lo vcode.Reg, step int64) vcode.Reg {
 		case inclusive:
 			none = mach.CondG
 		}
+		many := g.ConstGeneral(ir.MostTrips)
+		g.Compare(n, many) // of a width past the greatest int64 too
+		g.MoveIf(mach.CondA, n, many)
 		zero := g.ConstGeneral(0)
 		g.Compare(from, to)
 		g.MoveIf(none, n, zero)
