@@ -80,6 +80,7 @@ type (
 	PartError    = contract.PartError
 	StepError    = contract.StepError
 	TripsError   = contract.TripsError
+	ClauseError  = contract.ClauseError
 	Overlaps     = contract.Overlaps
 	OverlapError = contract.OverlapError
 	OverlapTouch = contract.OverlapTouch

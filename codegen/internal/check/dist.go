@@ -25,12 +25,71 @@ func (c *Check) distArrays(s *ir.For) {
 		if !ok {
 			continue
 		}
-		for _, r := range found.Out {
-			if r.Base == start.Base && (start.Base == a.Var || query.BaseVar(r.Expr) == a.Var) {
-				c.distTouch(s, a, r, r.Index.Sub(start.Off))
+		var written *analysis.Reach
+		read := false
+		for i, r := range found.Out {
+			if r.Base != start.Base || start.Base != a.Var && query.BaseVar(r.Expr) != a.Var {
+				continue
 			}
+			if r.Write && written == nil {
+				written = &found.Out[i]
+			}
+			read = read || !r.Write
+			c.distTouch(s, a, r, r.Index.Sub(start.Off))
+		}
+		if written != nil && (a.Kind == ir.DistPrivate || a.Kind == ir.DistFirstprivate) {
+			c.lostPart(s, a, written, read)
 		}
 	}
+}
+
+// lostPart reports that iterations of s write copies of parts of a that nothing reads, or that code
+// behind s reads the array, which is as before.
+func (c *Check) lostPart(s *ir.For, a ir.DistArray, written *analysis.Reach, read bool) {
+	kind, name := ir.DistLastprivate, a.Var.Name
+	if a.Kind == ir.DistFirstprivate {
+		kind = ir.DistFirstLastprivate
+	}
+	instead := a
+	instead.Kind = kind
+	const gone = "a copy that is gone after the iteration; "
+	write := "write " + instead.Clause() + " to keep what iterations write"
+	if !read {
+		c.warn(written.At, a.Clause(), query.Source(written.Expr)+" is written in "+gone+name+" keeps its values, and plain Go writes "+name, write)
+		return
+	}
+	behind := analysis.NewCollector(c.kernel)
+	behind.Define(c.kernel.Body)
+	behind.Stmts(following(c.kernel.Body, s))
+	for _, r := range behind.Out {
+		if query.BaseVar(r.Expr) != a.Var {
+			continue
+		}
+		if !r.Write {
+			c.warn(r.At, a.Clause(), name+" is read here with the values from before the directive at "+s.Directive.At.String()+
+				", and what iterations wrote is in "+gone+"plain Go reads it", write)
+		}
+		return
+	}
+}
+
+// following returns the statements of list that run after s, in order, where s is in list or in
+// constructs and blocks of it.
+func following(list []ir.Stmt, s ir.Stmt) (out []ir.Stmt) {
+	for i, x := range list {
+		inside := x == s
+		if !inside {
+			ir.WalkStmts([]ir.Stmt{x}, func(y ir.Stmt) bool { inside = inside || y == s; return !inside })
+		}
+		if !inside {
+			continue
+		}
+		if x != s {
+			ir.Lists(x, func(inner []ir.Stmt) { out = append(out, following(inner, s)...) })
+		}
+		return append(out, list[i+1:]...)
+	}
+	return nil
 }
 
 // distTouch checks one access to the array of a at index.

@@ -37,6 +37,7 @@ type Contract struct {
 	parts                  []partCheck      // of dist_ clauses
 	steps                  []stepCheck      // of parallel loops
 	spans                  []spanCheck      // of parallel loops
+	positives              []positiveCheck  // of clauses
 	// Regions says whether a check needs the boxes of the declared regions.
 	Regions bool
 }

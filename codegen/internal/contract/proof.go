@@ -86,13 +86,18 @@ func setIn(v *ir.Var, env ir.Env) integers.Number {
 	return integers.Number{N: int64(ir.BoolBits(set)), Ok: ok}
 }
 
-// Lengths checks the steps and spans of loops, and the parts of dist_ clauses and the accesses
-// against the lengths of the slices.
+// Lengths checks the steps and spans of loops, arguments of clauses, and the parts of dist_ clauses
+// and the accesses against the lengths of the slices.
 //
-// Errors: *StepError, *TripsError, *PartError, *AccessError.
+// Errors: *StepError, *ClauseError, *TripsError, *PartError, *AccessError.
 func (p *Proof) Lengths() error {
 	for i := range p.c.steps {
 		if err := p.stepOf(&p.c.steps[i]); err != nil {
+			return err
+		}
+	}
+	for i := range p.c.positives {
+		if err := p.c.positives[i].of(p); err != nil {
 			return err
 		}
 	}

@@ -44,6 +44,7 @@ func (b *Builder) addSteps(list []ir.Stmt, values map[*ir.Var]ir.Expr) bool {
 				values[s.Var] = ir.Subst(s.Init, values)
 			}
 		case *ir.Construct:
+			b.addPositive(s.Directive, values)
 			if !b.addSteps(s.Body, values) {
 				return false
 			}
@@ -54,6 +55,7 @@ func (b *Builder) addSteps(list []ir.Stmt, values map[*ir.Var]ir.Expr) bool {
 		case *ir.For:
 			b.addStep(s, values)
 			b.addSpan(s, values)
+			b.addPositive(s.Directive, values)
 		case *ir.Assign, *ir.Atomic, *ir.Barrier:
 		default:
 			return false
