@@ -205,10 +205,9 @@ func (c Call) Submit(at Submitter, args ...any) (Task, error) {
 // tasks that its accesses depend on. Slices and pointers are passed by reference: the program must
 // not touch the memory of the accesses before the task has finished (Runtime.Wait, WaitOn).
 //
-// Errors: wrong number or types of arguments; nil pointers that the kernel does not permit; regions
-// outside of slices; accesses that leave their slice or region with these arguments (a
-// *codegen.AccessError); no suitable device; more tokens than exist; a working set that fits on no
-// device. After an error nothing has been written.
+// Errors: wrong number or types of arguments; regions outside of slices; accesses that leave their
+// slice or region with these arguments (a *codegen.AccessError); no suitable device; more tokens
+// than exist; a working set that fits on no device. After an error nothing has been written.
 func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.submit(at, args, nil) }
 
 func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {

@@ -181,7 +181,7 @@ func (p *Program) resume(s *image.Stage, l *launch) error {
 func (p *Program) failure(b *image.Block) error {
 	s := &p.Code.Sites[b[image.WordStatus]-1]
 	e := p.checkError(s)
-	if s.Kind == image.SiteArith {
+	if s.Kind == image.SiteArith || s.Check == ir.PointerCheck {
 		return e
 	}
 	e.Index, e.Length, e.Unsigned = int64(b[image.WordIndex]), int64(b[image.WordLen]), s.Wide

@@ -19,7 +19,7 @@ type Site struct {
 	Limits bool         // of SiteBounds: every lane has a limit of its own
 	Stage  int          // of SiteShare
 	Part   bool         // of SiteBounds: it is a bound of a part of a slice, which is below one more than its limit
-	Check  ir.CheckKind // of SiteArith
+	Check  ir.CheckKind // of SiteArith; ir.PointerCheck: of SiteBounds, the slice stands for a pointer
 	Args   [2]*ir.Type  // of SiteLanes: types of its arguments
 	Alike  [2]bool      // and whether all lanes have the same
 	Result *ir.Type     // of its result

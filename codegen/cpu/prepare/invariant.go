@@ -158,7 +158,7 @@ func (l *lifting) same(e ir.Expr) bool {
 // mayStore reports whether the loop may store to elements of x.
 func (l *lifting) mayStore(x *ir.Var) bool {
 	for _, y := range l.stored {
-		if x == y || l.Arrays[x] == 0 && l.Arrays[y] == 0 && (l.pointed[x] || l.pointed[y] || sharesMemory(x.Type.Elem, y.Type.Elem)) {
+		if x == y || l.Arrays[x] == 0 && l.Arrays[y] == 0 && (l.Pointed[x] || l.Pointed[y] || sharesMemory(x.Type.Elem, y.Type.Elem)) {
 			return true
 		}
 	}

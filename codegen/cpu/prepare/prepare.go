@@ -14,7 +14,7 @@ type Result struct {
 	Names   map[ir.Pos]string   // of the slices and arrays whose indices are checked by within
 	Bounds  map[ir.Pos]bool     // where within checks a bound of a part, by one more than its limit
 	Caps    map[*ir.Var]*ir.Var // the capacities of parameters, where they matter: they come behind the parameters
-	pointed map[*ir.Var]bool    // slices that were pointers
+	Pointed map[*ir.Var]bool    // slices that were pointers
 	Arrays  map[*ir.Var]int64   // the lengths of local arrays in memory, which are slice variables from here on
 }
 
@@ -35,7 +35,7 @@ func Kernel(k *ir.Kernel) (*Result, error) {
 
 // newResult is the beginning of all: nothing is prepared yet.
 func newResult(k *ir.Kernel) *Result {
-	return &Result{Kernel: k, next: k.NumVars, Names: map[ir.Pos]string{}, Bounds: map[ir.Pos]bool{}, Caps: map[*ir.Var]*ir.Var{}, Arrays: map[*ir.Var]int64{}, pointed: map[*ir.Var]bool{}}
+	return &Result{Kernel: k, next: k.NumVars, Names: map[ir.Pos]string{}, Bounds: map[ir.Pos]bool{}, Caps: map[*ir.Var]*ir.Var{}, Arrays: map[*ir.Var]int64{}, Pointed: map[*ir.Var]bool{}}
 }
 
 // A pass makes another body of a body, and other parameters of the parameters.
@@ -96,7 +96,7 @@ func (p *Result) pointers(params []*ir.Var, body []ir.Stmt) ([]*ir.Var, []ir.Stm
 		if v.Type.Kind == ir.Pointer {
 			c := *v
 			c.Type = ir.SliceOf(v.Type.Elem)
-			out[i], with[v], p.pointed[&c] = &c, &c, true
+			out[i], with[v], p.Pointed[&c] = &c, &c, true
 		}
 	}
 	if len(with) == 0 {

@@ -119,7 +119,7 @@ func (p *Result) ownRow(f *ir.For, x *ir.Var) []ir.Stmt {
 		return f.Body
 	}
 	for _, y := range elementSlices(f.Body) {
-		if y != x && p.Arrays[y] == 0 && (sharesMemory(t, y.Type.Elem) || p.pointed[y]) {
+		if y != x && p.Arrays[y] == 0 && (sharesMemory(t, y.Type.Elem) || p.Pointed[y]) {
 			return f.Body
 		}
 	}

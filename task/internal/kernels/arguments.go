@@ -14,7 +14,7 @@ import (
 type param struct {
 	name string
 	Type *ir.Type
-	Nils bool // a pointer that the kernel compares with nil
+	Nils bool // a pointer that may be nil
 	Of   int  // the argument that it is, or is a leaf of
 }
 
@@ -35,7 +35,7 @@ func (k *Kernel) takeParams() {
 			g.Leaves = ir.Leaves(p.Type)
 		}
 		for _, v := range k.IR.Params[p.First : p.First+p.Count] {
-			k.Params = append(k.Params, param{v.Name, v.Type, values.ComparedWithNil(k.IR, v), len(k.Given)})
+			k.Params = append(k.Params, param{v.Name, v.Type, values.MayBeNil(k.IR, v), len(k.Given)})
 		}
 		k.Given = append(k.Given, g)
 	}
@@ -121,7 +121,7 @@ func (k *Kernel) BindVariable(name string, pointer any) error {
 // takeVariables notes the variables that k reads.
 func (k *Kernel) takeVariables(known []values.Variable) error {
 	for _, g := range k.IR.Globals {
-		k.Variables = append(k.Variables, &values.Global{Name: g.Var.Name, Of: g, Nils: values.ComparedWithNil(k.IR, g.Var)})
+		k.Variables = append(k.Variables, &values.Global{Name: g.Var.Name, Of: g, Nils: values.MayBeNil(k.IR, g.Var)})
 	}
 	for _, x := range known {
 		if err := k.BindVariable(x.Name, x.Pointer); err != nil {

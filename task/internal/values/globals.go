@@ -9,10 +9,10 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// ComparedWithNil reports whether k, or a function that it calls, compares a pointer with nil: then
-// v, if it is one, may be nil.
-func ComparedWithNil(k *ir.Kernel, v *ir.Var) bool {
-	found := false
+// MayBeNil reports whether pointer v of k may be nil: a use of it then fails the task. In a kernel
+// with check(none) that holds where k, or a function that it calls, compares a pointer with nil.
+func MayBeNil(k *ir.Kernel, v *ir.Var) bool {
+	found := !k.Target.NoBounds
 	look := func(s ir.Stmt) bool {
 		ir.StmtExprs(s, func(e ir.Expr) {
 			ir.WalkExpr(e, func(x ir.Expr) bool {
@@ -23,7 +23,7 @@ func ComparedWithNil(k *ir.Kernel, v *ir.Var) bool {
 		})
 		return !found
 	}
-	if v.Type.Kind == ir.Pointer {
+	if v.Type.Kind == ir.Pointer && !found {
 		ir.WalkStmts(k.Body, look)
 		for _, f := range k.Funcs {
 			ir.WalkStmts(f.Body, look)
@@ -43,7 +43,7 @@ type Global struct {
 	Name string
 	Of   ir.Global
 	At   Pointer // nil until the program has said where it is
-	Nils bool    // a pointer that the kernel compares with nil
+	Nils bool    // a pointer that may be nil
 	last atomic.Pointer[[]byte]
 }
 

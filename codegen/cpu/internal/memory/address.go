@@ -21,6 +21,7 @@ type Addresses struct {
 	limits  map[limitKey]vcode.Reg
 	names   map[ir.Pos]string
 	bounds  map[ir.Pos]bool
+	pointed map[*ir.Var]bool
 }
 
 // A Target is a place in memory, for all lanes.

@@ -15,6 +15,9 @@ func (g *Addresses) siteOf(a access, bytes int) int {
 	n := g.NewSite(image.Site{Kind: image.SiteBounds, What: ir.Source(a.at.X), Bytes: bytes})
 	g.Sites[n-1].At, g.Sites[n-1].Part = a.at.At, g.bounds[a.at.At]
 	g.Sites[n-1].Wide = a.at.I.Type().Kind == ir.Uint64
+	if r, ok := a.at.X.(*ir.Ref); ok && g.pointed[r.Var] {
+		g.Sites[n-1].Check = ir.PointerCheck
+	}
 	return n
 }
 

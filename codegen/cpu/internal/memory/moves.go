@@ -20,7 +20,7 @@ type Moves struct {
 func New(e protocol.Exits, k *prepare.Result, f stages.Frame) Moves {
 	v := Variables{Exits: e, Homes: map[*ir.Var]*Home{}, Arrays: k.Arrays, Frame: f, Scratch: f.Scratch}
 	return Moves{Strided: Strided{Addresses{Variables: v, Safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, Pointer: map[string]vcode.Reg{},
-		limits: map[limitKey]vcode.Reg{}, names: k.Names, bounds: k.Bounds}}}
+		limits: map[limitKey]vcode.Reg{}, names: k.Names, bounds: k.Bounds, pointed: k.Pointed}}}
 }
 
 // Load loads an element in every lane, as a value of type t (that of e, or uint8 for a bool).
