@@ -29,10 +29,15 @@ func TestWaitsAtTheRuntimeInABody(t *testing.T) {
 				require.NoError(t, task.Register(rt, x))
 				fill, now, y := kernelOf(t, Fill), kernelOf(t, SometimesNow), make([]int32, 8)
 				require.NoError(t, task.Register(rt, y))
+				recorded, err := rt.Record(func(r *task.Recorder) error { return r.Go(nothing, task.InOut(y)) })
+				require.NoError(t, err)
+				group := task.NewGroup(rt)
 				waits := map[string]func(context.Context) error{
-					"wait":    func(context.Context) error { return rt.Wait(context.Background()) },
-					"wait on": func(ctx context.Context) error { return rt.WaitOn(ctx, task.In(x)) },
-					"if":      func(context.Context) error { _, err := rt.Go(nothing, task.If(false)); return err },
+					"replay":            func(context.Context) error { _, err := recorded.Replay(); return err },
+					"replay of a group": func(context.Context) error { _, err := recorded.ReplayIn(group); return err },
+					"wait":              func(context.Context) error { return rt.Wait(context.Background()) },
+					"wait on":           func(ctx context.Context) error { return rt.WaitOn(ctx, task.In(x)) },
+					"if":                func(context.Context) error { _, err := rt.Go(nothing, task.If(false)); return err },
 					"if, with accesses": func(context.Context) error {
 						_, err := rt.Go(nothing, task.If(false), task.InOut(x))
 						return err

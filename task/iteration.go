@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -237,10 +238,13 @@ func (it *Iteration) Edges() int { return len(it.succs) }
 // one worker, like a task.
 //
 // Errors: those of Runtime.Go; a *ChangedError if memory that the steps use is not a buffer any
-// more.
+// more; ErrInsideTask in the body of a task.
 func (it *Iteration) Replay() (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.Replay", errNilHandle)
+	}
+	if err := it.inBody("Iteration.Replay"); err != nil {
+		return Task{}, err
 	}
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -260,12 +264,24 @@ func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
+	if err := it.inBody("Iteration.ReplayIn"); err != nil {
+		return Task{}, err
+	}
 	if s != &it.rt.Root {
 		return Task{}, fmt.Errorf("task: replay: %w: want the runtime that has recorded it, or a group of it", ErrNotRecordable)
 	}
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	return it.replay(g)
+}
+
+// inBody returns ErrInsideTask where the caller is the body of a task: a replay may wait for the
+// earlier ones, and for that task with them.
+func (it *Iteration) inBody(call string) error {
+	if it.rt.Window.Live() > 0 && smp.InBody() {
+		return misuse(call, engine.ErrInBody)
+	}
+	return nil
 }
 
 func (it *Iteration) replay(g *engine.Group) (Task, error) {
