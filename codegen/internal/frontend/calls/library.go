@@ -46,6 +46,9 @@ func (b *Caller) libraryCall(f *types.Func, e *ast.CallExpr) []ir.Expr {
 	if many := b.wordArithmetic(f, values, at); many != nil {
 		return many
 	}
+	if decl := b.Program.Funcs[f]; decl != nil { // its body travels with the compiler
+		return b.callFunction(&scope.Function{Fn: f, Name: f.Name()}, values, e)
+	}
 	fn := Library(f)
 	if fn == ir.NoMath || sig.Results().Len() != 1 {
 		b.noLibrary(f, e)

@@ -67,19 +67,8 @@ func packagePath(o types.Object) string {
 	return o.Pkg().Path()
 }
 
-// longDivision is the suggested replacement of a 128-bit division.
-const longDivision = "where hi is 0 write lo / y and lo % y, else a loop over 64 bits: shift hi and lo left by one, and subtract y from hi where it fits or a bit was shifted out"
-
 // replacements gives the replacements of library functions that no device has.
 var replacements = map[string]string{
-	"math.Sincos": "call math.Sin and math.Cos", "math.Pow10": "write math.Pow(10, float64(n))",
-	"math.Modf": "write i := math.Trunc(x) and x - i", "math.Inf": "write math.Inf(1) or math.Inf(-1)",
-	"math.Ldexp": "write x * math.Exp2(float64(n))", "math.Logb": "write math.Floor(math.Log2(math.Abs(x)))",
-	"math.Ilogb":       "write int(math.Floor(math.Log2(math.Abs(x))))",
-	"math.Nextafter":   "build the bits with math.Float64bits and math.Float64frombits",
-	"math.Nextafter32": "build the bits with math.Float32bits and math.Float32frombits",
-	"bits.Div":         longDivision, "bits.Div32": "write uint64(hi)<<32 | uint64(lo) and divide with / and %",
-	"bits.Div64": longDivision, "bits.Rem": longDivision,
-	"cmp.Less": "compare with <", "cmp.Compare": "compare with <", "cmp.Or": "write an if statement",
-	"bits.Rem32": "write uint64(hi)<<32 | uint64(lo) and divide with %", "bits.Rem64": longDivision,
+	"math.Pow10": "write math.Pow(10, float64(n))",
+	"cmp.Less":   "compare with <", "cmp.Compare": "compare with <", "cmp.Or": "write an if statement",
 }

@@ -170,12 +170,13 @@ func (p *Program) Check() {
 		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 		Instances: map[*ast.Ident]types.Instance{}}
 	p.Library = NewImporter()
+	p.Library.fset, p.Library.info = p.Fset, p.Info
 	p.nameImports(files)
 	conf := p.config()
 	p.GoTypes, _ = conf.Check(p.Name, p.Fset, p.Files, p.Info) // the errors have gone to Refusal
-	for _, f := range files {
+	for _, f := range append(files, p.Library.bodies...) {
 		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil || ok && !slices.Contains(p.Library.bodies, f) {
 				if obj, ok := p.Info.Defs[fn.Name].(*types.Func); ok {
 					p.Funcs[obj] = fn
 				}

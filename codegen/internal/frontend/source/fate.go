@@ -74,7 +74,7 @@ type Fates struct {
 func (v *Fates) Fate(o types.Object) Fate {
 	if v.of == nil {
 		v.of = map[types.Object]Fate{}
-		for _, f := range v.p.allFiles() {
+		for _, f := range append(v.p.allFiles(), v.p.Library.bodies...) {
 			ast.Inspect(f, v.noteFate)
 		}
 	}

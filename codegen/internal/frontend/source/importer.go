@@ -21,9 +21,11 @@ const KernelPath = "github.com/gompss/gompss/codegen/kernel"
 // import fails, which makes the checker take what is used of it for valid and of unknown type; that
 // is an error only in code that a kernel reaches.
 type importer struct {
-	fset  *token.FileSet
-	done  map[string]*types.Package
-	names map[string]string // of packages without device counterpart, as far as they are known
+	fset   *token.FileSet
+	done   map[string]*types.Package
+	names  map[string]string // of packages without device counterpart, as far as they are known
+	info   *types.Info       // of packages whose functions have bodies, that kernels call; nil is permitted
+	bodies []*ast.File       // of these
 }
 
 func NewImporter() *importer {
@@ -40,8 +42,12 @@ func (i *importer) Import(path string) (*types.Package, error) {
 	if err != nil {
 		return i.empty(path), err
 	}
-	conf := types.Config{Importer: i, IgnoreFuncBodies: true, Sizes: Sizes()}
-	p, err := conf.Check(path, i.fset, files, nil)
+	conf, info := types.Config{Importer: i, IgnoreFuncBodies: true, Sizes: Sizes()}, (*types.Info)(nil)
+	if path == "math" || path == "math/bits" {
+		conf.IgnoreFuncBodies, info = false, i.info
+		i.bodies = append(i.bodies, files...)
+	}
+	p, err := conf.Check(path, i.fset, files, info)
 	if err != nil {
 		panic(fmt.Sprintf("gompss: bug: codegen: source of package %s: %v", path, err))
 	}
@@ -71,9 +77,9 @@ func (i *importer) empty(path string) *types.Package {
 func (i *importer) sources(path string) ([]*ast.File, error) {
 	switch path {
 	case "math":
-		return i.parse(map[string]string{"math.go": mathSource})
+		return i.parse(map[string]string{"math/math.go": mathSource})
 	case "math/bits":
-		return i.parse(map[string]string{"bits.go": bitsSource})
+		return i.parse(map[string]string{"math/bits.go": bitsSource})
 	case "fmt":
 		return i.parse(map[string]string{"fmt.go": fmtSource})
 	case "cmp":

@@ -77,30 +77,109 @@ func Float32frombits(b uint32) float32
 func Float64bits(f float64) uint64
 func Float64frombits(b uint64) float64
 func Floor(x float64) float64
-func Frexp(f float64) (frac float64, exp int)
+func Frexp(f float64) (frac float64, exp int) {
+	if f == 0 || IsInf(f, 0) || IsNaN(f) {
+		return f, 0
+	}
+	if Abs(f) < 0x1p-1022 {
+		f *= 1 << 52
+		exp = -52
+	}
+	x := Float64bits(f)
+	return Float64frombits(x&^(0x7ff<<52) | 1022<<52), exp + int(x>>52&0x7ff) - 1022
+}
 func Gamma(x float64) float64
 func Hypot(p, q float64) float64
-func Ilogb(x float64) int
-func Inf(sign int) float64
+func Ilogb(x float64) int {
+	switch {
+	case x == 0:
+		return MinInt32
+	case IsInf(x, 0) || IsNaN(x):
+		return MaxInt32
+	}
+	_, exp := Frexp(x)
+	return exp - 1
+}
+func Inf(sign int) float64 {
+	if sign >= 0 {
+		return Float64frombits(0x7ff << 52)
+	}
+	return Float64frombits(0xfff << 52)
+}
 func IsInf(f float64, sign int) bool
 func IsNaN(f float64) (is bool)
 func J0(x float64) float64
 func J1(x float64) float64
 func Jn(n int, x float64) float64
-func Ldexp(frac float64, exp int) float64
+func Ldexp(frac float64, exp int) float64 {
+	if frac == 0 || IsInf(frac, 0) || IsNaN(frac) {
+		return frac
+	}
+	half, by := Frexp(frac)
+	exp += by - 1
+	switch {
+	case exp < -1075:
+		return Copysign(0, frac)
+	case exp > 1023:
+		return Copysign(Float64frombits(0x7ff<<52), frac)
+	}
+	scale := 1.0
+	if exp < -1022 { // rounds once, in the product
+		exp += 53
+		scale = 0x1p-53
+	}
+	return Float64frombits(Float64bits(half)&^(0x7ff<<52)|uint64(exp+1023)<<52) * scale
+}
 func Lgamma(x float64) (lgamma float64, sign int)
 func Log(x float64) float64
 func Log10(x float64) float64
 func Log1p(x float64) float64
 func Log2(x float64) float64
-func Logb(x float64) float64
+func Logb(x float64) float64 {
+	switch {
+	case x == 0:
+		return Float64frombits(0xfff << 52)
+	case IsInf(x, 0):
+		return Float64frombits(0x7ff << 52)
+	case IsNaN(x):
+		return x
+	}
+	return float64(Ilogb(x))
+}
 func Max(x, y float64) float64
 func Min(x, y float64) float64
 func Mod(x, y float64) float64
-func Modf(f float64) (integer float64, fractional float64)
+func Modf(f float64) (integer float64, fractional float64) {
+	integer = Trunc(f)
+	return integer, Copysign(f-integer, f)
+}
 func NaN() float64
-func Nextafter(x, y float64) (r float64)
-func Nextafter32(x, y float32) (r float32)
+func Nextafter(x, y float64) (r float64) {
+	switch {
+	case IsNaN(x) || IsNaN(y):
+		return NaN()
+	case x == y:
+		return x
+	case x == 0:
+		return Copysign(Float64frombits(1), y)
+	case (y > x) == (x > 0):
+		return Float64frombits(Float64bits(x) + 1)
+	}
+	return Float64frombits(Float64bits(x) - 1)
+}
+func Nextafter32(x, y float32) (r float32) {
+	switch {
+	case x != x || y != y:
+		return float32(NaN())
+	case x == y:
+		return x
+	case x == 0:
+		return Float32frombits(Float32bits(y)&(1<<31) | 1)
+	case (y > x) == (x > 0):
+		return Float32frombits(Float32bits(x) + 1)
+	}
+	return Float32frombits(Float32bits(x) - 1)
+}
 func Pow(x, y float64) float64
 func Pow10(n int) float64
 func Remainder(x, y float64) float64
@@ -108,7 +187,7 @@ func Round(x float64) float64
 func RoundToEven(x float64) float64
 func Signbit(x float64) bool
 func Sin(x float64) float64
-func Sincos(x float64) (sin, cos float64)
+func Sincos(x float64) (sin, cos float64) { return Sin(x), Cos(x) }
 func Sinh(x float64) float64
 func Sqrt(x float64) float64
 func Tan(x float64) float64
@@ -127,9 +206,36 @@ const UintSize = 64
 func Add(x, y, carry uint) (sum, carryOut uint)
 func Add32(x, y, carry uint32) (sum, carryOut uint32)
 func Add64(x, y, carry uint64) (sum, carryOut uint64)
-func Div(hi, lo, y uint) (quo, rem uint)
-func Div32(hi, lo, y uint32) (quo, rem uint32)
-func Div64(hi, lo, y uint64) (quo, rem uint64)
+func Div(hi, lo, y uint) (quo, rem uint) {
+	q, r := Div64(uint64(hi), uint64(lo), uint64(y))
+	return uint(q), uint(r)
+}
+func Div32(hi, lo, y uint32) (quo, rem uint32) {
+	if y <= hi {
+		y -= y // the quotient does not fit: an error, as a division by zero is
+		return lo / y, 0
+	}
+	z := uint64(hi)<<32 | uint64(lo)
+	return uint32(z / uint64(y)), uint32(z % uint64(y))
+}
+func Div64(hi, lo, y uint64) (quo, rem uint64) {
+	if y <= hi {
+		y -= y // the quotient does not fit: an error, as a division by zero is
+		return lo / y, 0
+	}
+	if hi == 0 {
+		return lo / y, lo % y
+	}
+	for range 64 { // hi is less than y
+		top := hi >> 63
+		hi, lo = hi<<1|lo>>63, lo<<1
+		if top != 0 || hi >= y {
+			hi -= y
+			lo |= 1
+		}
+	}
+	return lo, hi
+}
 func LeadingZeros(x uint) int
 func LeadingZeros16(x uint16) int
 func LeadingZeros32(x uint32) int
@@ -148,9 +254,12 @@ func OnesCount16(x uint16) int
 func OnesCount32(x uint32) int
 func OnesCount64(x uint64) int
 func OnesCount8(x uint8) int
-func Rem(hi, lo, y uint) uint
-func Rem32(hi, lo, y uint32) uint32
-func Rem64(hi, lo, y uint64) uint64
+func Rem(hi, lo, y uint) uint { return uint(Rem64(uint64(hi), uint64(lo), uint64(y))) }
+func Rem32(hi, lo, y uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) % uint64(y)) }
+func Rem64(hi, lo, y uint64) uint64 {
+	_, rem := Div64(hi%y, lo, y)
+	return rem
+}
 func Reverse(x uint) uint
 func Reverse16(x uint16) uint16
 func Reverse32(x uint32) uint32
