@@ -12,21 +12,23 @@
 //   - regions hold buffer ids and element offsets, never addresses, and edges depend on nothing but
 //     the order of submission and what has completed, so that every process that submits the same
 //     program builds the same graph;
-//   - nothing in the graph waits for a completed node, and its memory can be used for another task
-//     of the domain. The lists of the graph may still name it, as the task that it was, until a
-//     submission looks there: a node identifies its task by its tag (ref). Memory goes to another
-//     domain when the one that it was in has been Reset or is gone.
+//   - no node waits for a completed node, and the memory of a completed node can be reused for
+//     another task of the domain. Lists of the graph may refer to the earlier task until a
+//     submission visits them: a reference (ref) has the tag of its task, and a node that is reused
+//     has another tag. Memory moves to another domain only after a Reset, or the end, of its
+//     domain.
 //
-// Two tiers: a region that repeats is found in a table, and regions that overlap in part know each
-// other from the first use of the later one, so that buffers whose regions are equal or disjoint
-// (tiles) never search.
+// Regions are found in two ways. A region that repeats is looked up in a table. Regions that
+// overlap in part are linked at the first use of the later one. So buffers whose regions are equal
+// or disjoint (tiles) need no search.
 //
-// Where many wait for the same many, they wait for a node between them (fanin.go), so that edges
-// are a sum and no product.
+// If m nodes depend on the same n nodes, a joint node between them (fanin.go) reduces the number of
+// edges from m*n to m+n.
 //
-// To complete a node takes no lock but its own, where others may follow it, and touches none of the
-// lists: they belong to the submitting goroutines, one at a time. The two meet in one word of the
-// node (Node.word), where an edge is made or refused, and in its count of predecessors.
+// Completing a node takes only the lock of the node, and only if others may follow it. It does not
+// touch the lists of the graph: they belong to the submitting goroutine. Completion and submission
+// synchronise in one word of the node (Node.word), in which an edge is added or refused, and in its
+// count of predecessors.
 //
 // The package is pure: no goroutine, no clock, no device. Lock order: the lock of a node, which is
 // there for Follow alone, one at a time, and Exclusion.mu are never held together, and no function

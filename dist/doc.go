@@ -20,12 +20,12 @@
 // is kept until it is overwritten. Elements that many ranks read travel along a tree.
 //
 // A buffer has its full length on every rank, and memory of Alloc costs pages only where it is
-// touched. Before the first task the contents are those of the owner. Wait brings nothing to a
-// rank: WaitOn brings what it names to all of them, Gather to one.
+// touched. Before the first task the contents are those of the owner. Wait copies no data between
+// ranks: WaitOn copies the data that it names to all ranks, Gather to one.
 //
-// What ranks submit must be the same: it must not depend on the rank, on addresses, time or the
-// order of a map. This is checked; a difference is an error on all ranks that names both
-// submissions. A rank that fails, dies or is silent ends the job.
+// All ranks must submit the same tasks: the tasks must not depend on the rank, on addresses, on the
+// time or on the iteration order of a map. This is checked; a difference is an error on all ranks
+// that names both submissions. A rank that fails, dies or is silent ends the job.
 //
 // Lock order: World.mu (submission) before control.checking before control.mu; no lock is held over
 // a call of the transport's callbacks.

@@ -16,17 +16,16 @@
 //	check(err)
 //	check(rt.Wait(context.Background())) // all tasks have finished, all data are valid here
 //
-// Tasks work on buffers: slices of Alloc, outside the Go heap until Free, or ordinary slices, which
-// are buffers from their first use until tasks and the program use them no more and the collector
-// has freed them, or, with Register, until Unregister or Close. Parts of a buffer are sub-slices of
-// it; all uses of a buffer have one element size. Package variables that a kernel
-// reads are arguments with their value at submission. A program does not touch what a submitted
-// task uses before Wait, or WaitOn for that part.
+// Tasks access buffers. A slice of Alloc is a buffer outside the Go heap until Free. An ordinary
+// slice is a buffer from its first use until the garbage collector has freed it, or, with Register,
+// until Unregister or Close. Sub-slices are parts of a buffer; all uses of a buffer have one
+// element size. A kernel reads package variables with their values at submission. A program must
+// not access the data of a submitted task before Wait, or WaitOn for that part, has returned.
 //
 // A body that makes tasks of its own takes a Scope (Runtime.GoScope). Its children are ordered
 // among themselves, and access what their parent accesses. The parent has finished when its body
-// has returned and its children have finished. Waiting with the own Scope costs no worker; a wait
-// for the task itself is ErrInsideTask.
+// has returned and its children have finished. A body that waits with its own Scope occupies no
+// worker; a wait for the task itself returns ErrInsideTask.
 //
 // In, Out and InOut order tasks. Tasks with Concurrent accesses to common elements run together,
 // Commutative ones one at a time in any order, and those that Reduce with one operator run together

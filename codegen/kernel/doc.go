@@ -1,7 +1,7 @@
-// Package kernel holds what a kernel may call that Go lacks: float functions that work in both
-// widths, the place of a thread in the league, and the barrier of a team.
+// Package kernel has functions for kernels that the Go library lacks: math functions of float32 and
+// float64, the number of the calling thread in its team and in the league, and the team barrier.
 //
-// Every function has a Go body, which is what runs when a kernel is called as a plain Go function:
-// the run of a league of one team of one thread. Compiled for a device, a call becomes the device's
-// own operation.
+// Every function has a Go body. It runs if the kernel is called as a plain Go function, and then
+// the league is one team of one thread. On a device, the call is compiled to an operation of the
+// device.
 package kernel

@@ -1,5 +1,4 @@
-// Package all imports every plug-in of devices, for programs that take the specification of devices
-// from their user.
+// Package all imports every device plug-in, for programs in which the user chooses the devices.
 package all
 
 import (

@@ -1,16 +1,17 @@
-// Package opencl is the plug-in of devices with an OpenCL driver: AMD's, Intel's and others' GPUs,
-// and CPUs by PoCL. The loader (libOpenCL.so.1) is opened at run time, without cgo.
+// Package opencl is the plug-in for devices with an OpenCL driver: GPUs of AMD, Intel and other
+// vendors, and CPUs through PoCL. It opens the loader (libOpenCL.so.1) at run time, without cgo.
 //
 // A buffer has one mirror on a device, a memory object of the buffer's size. A device has three
-// queues (to the device, to the host, kernels), each with a goroutine that enqueues what is
-// submitted, in order, and one that waits for what it has enqueued. What is behind a copy, or a
-// kernel that cannot fail, waits for it on the device, by the driver's events; behind all else it
-// is enqueued when that has happened. A kernel is printed by codegen/opencl, compiled by the driver
-// and kept in a cache on disk; or the user has written it, in OpenCL C.
+// queues (copies to the device, copies to the host, kernels). Each queue has a goroutine that
+// enqueues the submitted operations in order, and one that waits for the enqueued operations. An
+// operation that depends on a copy, or on a kernel that cannot fail, waits for it on the device by
+// an event of the driver; after any other operation it is enqueued when that one has finished. A
+// kernel is printed by codegen/opencl, compiled by the driver and cached on disk, or is written by
+// the user in OpenCL C.
 //
-// Invariants: what is behind an operation that fails is not enqueued, or fails with its error; an
-// error of a queue takes the device out of service; every result of the driver is looked at.
+// Invariants: an operation that depends on a failed one is not enqueued, or fails with the same
+// error; an error of a queue takes the device out of service; every driver result is checked.
 //
-// Lock order: queue.mu and event.mu are leaves; no lock is held over a driver call but mirror.mu,
-// which keeps one buffer's calls in order.
+// Lock order: queue.mu and event.mu are leaves. Only mirror.mu is held during a driver call; it
+// keeps the calls for one buffer in order.
 package opencl

@@ -18,9 +18,9 @@
 // The variable GOMPSS_MPI_LIB names a library file. A process leaves through Exit: MPICH 5 needs
 // the exit of the C library.
 //
-// Cost: about 0.1 us a call over the same call in C; no allocation. Concurrency: as the thread
-// level says that Init was given: with Multiple any goroutine may call at any time, with Serialized
-// one at a time. Memory of an operation in flight must not be used; a Request keeps it alive.
+// Cost: no allocation. Concurrency follows from the thread level that Init was given: with Multiple
+// any goroutine may call at any time, with Serialized one goroutine at a time. The program must not
+// use the memory of an operation in flight; a Request keeps it alive.
 //
 // The package builds on Linux (amd64, arm64); elsewhere it is empty.
 package mpi

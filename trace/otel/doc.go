@@ -1,5 +1,5 @@
-// Package otel tells OpenTelemetry of a run: metrics, a span for the run and its phases, and, when
-// asked for, spans of tasks.
+// Package otel exports a run to OpenTelemetry: metrics, a span for the run and for each of its
+// phases, and, with Options.TaskSpans, spans of tasks.
 //
 // It uses the API of OpenTelemetry alone; the program brings the SDK and injects its providers.
 // Without providers nothing is sent: the global ones are not used unless they are passed in. A Sink

@@ -1,9 +1,9 @@
-// Package cmplx has those functions of math/cmplx that kernels call: where a kernel imports
-// math/cmplx, a device runs these bodies. A program has no need to import this package.
+// Package cmplx has the functions of math/cmplx that kernels can call. If a kernel imports
+// math/cmplx, devices run the bodies of this package; a program does not import it.
 //
-// The results are those of math/cmplx but for a few units in the last place, as those of the
-// functions of package math are; infinities, zeros with their signs, and NaNs are the same. Sqrt of
-// the smallest numbers is not rounded to 0, as it is there.
+// The results differ from those of math/cmplx by a few units in the last place, like those of
+// package math on a device. Infinities, signed zeros and NaNs are the same. In contrast to
+// math/cmplx, Sqrt does not round the square roots of the smallest numbers to 0.
 package cmplx
 
 import "math"

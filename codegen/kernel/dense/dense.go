@@ -1,14 +1,13 @@
-// Package dense has matrices whose rows lie in memory one behind the other, with a stride between
-// them: kernels take a matrix, or a tile of one, by value, and a task accesses the elements of that
-// tile alone.
+// Package dense has row-major matrices with a stride between rows. A kernel takes a matrix, or a
+// tile of one, by value, and its task accesses only the elements of that tile.
 //
 // A kernel reads and writes elements by At and Set; its clauses name Data, as in
 //
 //	//omp:shape m.Data [m.Rows][m.Stride]
 //	//omp:task inout(m.Data[0:m.Rows][0:m.Cols])
 //
-// and where it has none, the compiler infers the rows and columns that loops over Rows and Cols
-// touch. Matrices have no lock: tasks on tiles that have no element in common run side by side.
+// Without clauses, the compiler infers the rows and columns from the loops over Rows and Cols.
+// Tasks on tiles without a common element run at the same time.
 package dense
 
 // A Matrix is a view of Rows x Cols elements: element (i, j) is Data[i*Stride+j]. Data begins at

@@ -1,4 +1,5 @@
-// Package ordered sorts and searches short arrays inside kernels, in the thread that calls it.
+// Package ordered sorts and searches short slices inside a kernel. The calling thread does all the
+// work.
 package ordered
 
 import "cmp"

@@ -1,5 +1,5 @@
-// Package random has a counter-based random number generator for kernels: the number of an
-// iteration is a function of a seed and of the iteration alone, so that no state is kept, and that
+// Package random has a counter-based random number generator for kernels. The random number of an
+// iteration depends only on the seed and on the number of the iteration. So there is no state, and
 // a kernel gives the same numbers on every device, with any number of teams, threads and workers.
 //
 // Source: John Salmon, Mark Moraes, Ron Dror, David Shaw, Parallel random numbers: as easy as 1, 2,
