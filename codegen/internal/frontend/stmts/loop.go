@@ -1,9 +1,12 @@
 package stmts
 
 import (
+	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/frontend/assigns"
 	"github.com/gompss/gompss/codegen/internal/frontend/clauses"
@@ -11,6 +14,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/frontend/scope"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -24,6 +28,8 @@ type counted struct {
 	rel    ir.Op
 	step   ast.Expr // nil means 1
 	minus  bool
+	offset int64      // the condition compares i+offset
+	wide   types.Type // the condition compares wide(i), which is the same number; nil where it compares i
 }
 
 const countedForm = "write for i := lo; i < hi; i += step, or for i := range n"
@@ -33,11 +39,14 @@ const countedForm = "write for i := lo; i < hi; i += step, or for i := range n"
 func (b loops) forLoop(s *ast.ForStmt, label string, d *syntax.Directive) {
 	g := b.governance(d, s)
 	head, why := b.counted(s)
+	if why == "" && g.text == "" && (head.offset != 0 || head.wide != nil) {
+		why = "another form" // a While is as good
+	}
 	switch {
 	case why == "":
 		b.countedLoop(s, head, label, g)
 	case g.text != "":
-		b.Fail(s.Pos(), "loop under "+g.text, why, countedForm)
+		b.Fail(s.Pos(), "loop under "+g.text, why, b.insteadOf(s, head, why))
 		body := b.Collect(func() { b.while(s, label, g) })
 		b.standIn(s, g, nil, append(body, query.BadStmt(b.Pos(s.Pos()))))
 	default:
@@ -118,10 +127,66 @@ func (b loops) countedCond(c *counted, cond ast.Expr, o types.Object) bool {
 		c.rel, c.hi = rel, e.Y
 	case b.isVar(e.Y, o) && !b.mentions(e.X, o):
 		c.rel, c.hi = flipped[rel], e.X
+	case !b.mentions(e.Y, o) && b.movedVar(c, e.X, o):
+		c.rel, c.hi = rel, e.Y
+	case !b.mentions(e.X, o) && b.movedVar(c, e.Y, o):
+		c.rel, c.hi = flipped[rel], e.X
 	default:
 		return false
 	}
-	return true
+	return rel != ir.Ne || c.offset == 0 && c.wide == nil
+}
+
+// movedVar takes i+1, 1+i and i-1, for any constant, and a conversion of i to a type that holds all
+// numbers of its own.
+func (b loops) movedVar(c *counted, e ast.Expr, o types.Object) bool {
+	const most = 1 << 30
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		x, by := e.X, e.Y
+		if e.Op == token.ADD && b.isVar(by, o) {
+			x, by = by, x
+		}
+		if !b.isVar(x, o) || e.Op != token.ADD && e.Op != token.SUB {
+			return false
+		}
+		v := b.Program.Info.Types[by].Value
+		if v == nil {
+			return false
+		}
+		n, exact := constant.Int64Val(constant.ToInt(v))
+		if !exact || n > most || n < -most {
+			return false
+		}
+		if c.offset = n; e.Op == token.SUB {
+			c.offset = -n
+		}
+		return true
+	case *ast.CallExpr:
+		if tv := b.Program.Info.Types[e.Fun]; !tv.IsType() || len(e.Args) != 1 || !b.isVar(e.Args[0], o) {
+			return false
+		}
+		c.wide = b.Program.Info.TypeOf(e)
+		from, err1 := b.Env.Types.Convert(o.Type())
+		to, err2 := b.Env.Types.Convert(c.wide)
+		return err1 == nil && err2 == nil && from.IsInteger() && to.IsInteger() && holds(to, from)
+	}
+	return false
+}
+
+// holds reports whether t has all numbers of type of.
+func holds(t, of *ir.Type) bool {
+	return t.IsSigned() == of.IsSigned() && t.Size >= of.Size || t.IsSigned() && t.Size > of.Size
+}
+
+// insteadOf says what to write in place of a loop that does not count, for the reason why.
+func (b loops) insteadOf(s *ast.ForStmt, head counted, why string) string {
+	if cond, ok := s.Cond.(*ast.BinaryExpr); ok && head.id != nil && strings.HasPrefix(why, "its condition") {
+		if o := b.Program.Info.Defs[head.id]; o != nil && (b.mentions(cond.X, o) || b.mentions(cond.Y, o)) {
+			return "compute the end before the loop, so that the condition compares " + head.id.Name + " itself: for " + head.id.Name + " := lo; " + head.id.Name + " < hi; " + head.id.Name + " += step"
+		}
+	}
+	return countedForm
 }
 
 // countedStep takes i++, i--, i += s, i -= s, i = i + s, i = s + i and i = i - s.
@@ -189,17 +254,34 @@ func (b loops) countedLoop(s *ast.ForStmt, c counted, name string, g governance)
 	v := b.NewVar(o.Name(), b.TypeAt(o.Type(), c.id.Pos()), ir.Local, b.Pos(c.id.Pos()))
 	b.Mean(o, v)
 	var hi, step ir.Expr
-	before := b.Collect(func() { hi = b.Converted(c.hi, v.Type) })
+	inside, number := v, v // number is what the loop counts
+	if c.wide != nil {
+		number = b.NewVar(o.Name(), b.TypeAt(c.wide, c.id.Pos()), ir.Local, b.Pos(c.id.Pos()))
+	}
+	before := b.Collect(func() { hi = b.Converted(c.hi, number.Type) })
 	before = append(before, b.Collect(func() { step = b.stepOf(c, v.Type, at) })...)
 	body := b.loopBody(s.Body, name, l, g)
+	if number != v && !scope.IsBad(lo, hi, step) {
+		b.widen(&lo, &step, &body, number, inside, at)
+		if v = number; ir.Assigned(body[1:]).Has(inside) || b.Taken[inside] {
+			b.Fail(s.Pos(), "loop under "+g.text, "its body changes "+inside.Name+", or takes its address", countedForm)
+		}
+	}
+	if c.offset != 0 && !scope.IsBad(lo, hi) {
+		if hi = moveBound(lo, hi, c.offset); hi == nil {
+			b.Fail(s.Pos(), "loop under "+g.text, "the sum of "+o.Name()+" and a constant, which its condition compares, may wrap around", fmt.Sprintf("compare %s itself, with a bound that is %d less", o.Name(), c.offset))
+			hi = lo
+		}
+	}
 	if scope.IsBad(lo, hi, step) || !hi.Type().IsInteger() || !step.Type().IsInteger() {
 		b.standIn(s, g, before, body)
 		return
 	}
 	loop := &ir.For{Label: l, Var: v, Lo: lo, Hi: hi, Step: step, Rel: c.rel, Directive: g.directive, Body: body, At: at}
+	down := g.text != "" && unsignedDown(loop)
 	why := b.uncounted(loop, before, g.text != "")
 	switch {
-	case why == "" && g.text != "" && mayWrap(loop, true):
+	case why == "" && g.text != "" && (down || mayWrap(loop, true)):
 		b.Out = append(b.Out, before...)
 		if g.collapse > 0 || g.directive == nil {
 			b.Fail(s.Pos(), "loop under "+g.text, loop.Var.Name+" may go past the end of "+loop.Var.Type.String()+" and wrap around", "count in an int")
@@ -214,6 +296,40 @@ func (b loops) countedLoop(s *ast.ForStmt, c counted, name string, g governance)
 	default:
 		b.asWhile(loop, before)
 	}
+}
+
+// widen lets number, of a type that holds all numbers of v, count the iterations of a loop over v,
+// which is number in its own type.
+func (b loops) widen(lo, step *ir.Expr, body *[]ir.Stmt, number, v *ir.Var, at ir.Pos) {
+	t := number.Type
+	if c, known := signedConst(*step); known {
+		*step = &ir.Const{T: t, Bits: ir.Normal(t, uint64(c)), At: at}
+	} else {
+		*step = build.Convert(t, *step, at)
+	}
+	*lo = build.Convert(t, *lo, at)
+	*body = append([]ir.Stmt{build.Decl(v, build.Convert(v.Type, build.Ref(number, at), at), at)}, *body...)
+}
+
+// moveBound returns the bound for i of a condition that compares i+offset with hi, nil where that
+// sum may wrap around in the first iteration.
+func moveBound(lo, hi ir.Expr, offset int64) ir.Expr {
+	t, at := hi.Type(), hi.Pos()
+	all, ok := typeInterval(t)
+	first, known := intervalOf(lo)
+	if !ok || !known || offset > 0 && first.hi > all.hi-offset || offset < 0 && first.lo < all.lo-offset {
+		return nil
+	}
+	by := &ir.Const{T: t, Bits: ir.Normal(t, uint64(offset)), At: at}
+	r, known := intervalOf(hi)
+	switch {
+	case known && (offset > 0 && r.lo >= all.lo+offset || offset < 0 && r.hi <= all.hi+offset):
+	case offset > 0: // a bound below that ends the loop before its first iteration, too
+		hi = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{hi, &ir.Const{T: t, Bits: ir.Normal(t, uint64(all.lo+offset)), At: at}}, T: t, At: at}
+	default:
+		hi = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{hi, &ir.Const{T: t, Bits: ir.Normal(t, uint64(all.hi+offset)), At: at}}, T: t, At: at}
+	}
+	return build.Binary(ir.Sub, hi, by, at)
 }
 
 // stepOf returns what is added to the variable, of its type t.
@@ -263,14 +379,27 @@ func badStep(f *ir.For, governed bool) string {
 		return "it waits for " + f.Var.Name + " to meet a bound that it may step over"
 	case !known:
 		return ""
-	case !f.Var.Type.IsSigned() && !up && f.Rel != ir.Ne:
-		return "its variable is unsigned and counts down"
+	case !f.Var.Type.IsSigned() && !up && f.Rel != ir.Ne && !(governed && f.Rel == ir.Gt && step == -1):
+		return "its variable is unsigned and counts down, perhaps past 0"
 	case f.Rel == ir.Ne && step != 1 && (step != -1 || !f.Var.Type.IsSigned()):
 		return "it waits for " + f.Var.Name + " to meet a bound that it may step over"
 	case f.Rel != ir.Ne && (step == 0 || up != (step > 0)):
 		return "its step leads away from the bound"
 	}
 	return ""
+}
+
+// unsignedDown reports whether the variable of f is unsigned and counts down to a bound that it
+// does not pass. Such a bound that is included becomes one that is not.
+func unsignedDown(f *ir.For) bool {
+	step, known := signedConst(f.Step)
+	if f.Var.Type.IsSigned() || !known || step != -1 {
+		return false // a longer step may pass 0
+	}
+	if c, ok := f.Hi.(*ir.Const); ok && f.Rel == ir.Ge && c.Bits > 0 {
+		f.Rel, f.Hi = ir.Gt, &ir.Const{T: c.T, Bits: c.Bits - 1, At: c.At}
+	}
+	return f.Rel == ir.Gt
 }
 
 // signedConst returns the value of a constant step; of an unsigned type a large one is a step down.
