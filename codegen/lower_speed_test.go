@@ -24,6 +24,7 @@ func TestLanes(t *testing.T) {
 		{"stores in front", "//omp:simd reduction(+: s)", "y[r] = 0", "for k := 0; k < n; k++ { s += v[r*n+k] }", false},
 		{"iteration left early", "//omp:simd reduction(+: s)", "if y[r] < 0 { continue }", "for k := 0; k < n; k++ { s += v[r*n+k] }", false},
 		{"stores inside", "//omp:simd reduction(+: s)", "", "for k := 0; k < n; k++ { s += v[r*n+k]; v[r*n+k] = 0 }", false},
+		{"places of the row that it reads once", "//omp:simd reduction(+: s)", "", "for k := 0; k < n; k++ { s += v[r*n+k] * (x[r] - x[r+1]) * (x[r+2] - x[r+3]) }", true},
 		{"tiles are better", "//omp:simd reduction(+: s)", "", "for k := 0; k < n; k++ { s += x[k] * y[r] }", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -579,6 +579,16 @@ func (m *Dependences) stepIsCount(reach Affine, s extent) bool {
 // Stride1 returns the number of accesses in list whose address changes by one element with v, minus
 // the number of those whose address changes by more. An access in an inner loop counts four times.
 func (m *Dependences) Stride1(list []ir.Stmt, v *ir.Var) int {
+	return stride1(list, v, func(AccessForm) bool { return true })
+}
+
+// Stride1In is Stride1 of the body of a loop over inner, without the accesses whose address is the
+// same in all of its iterations: a thread makes them once.
+func (m *Dependences) Stride1In(list []ir.Stmt, v, inner *ir.Var) int {
+	return stride1(list, v, func(a AccessForm) bool { return a.Form.Has(inner) })
+}
+
+func stride1(list []ir.Stmt, v *ir.Var, counts func(a AccessForm) bool) int {
 	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
 	c.Stmts(list)
 	score := 0
@@ -587,7 +597,7 @@ func (m *Dependences) Stride1(list []ir.Stmt, v *ir.Var) int {
 		for range a.Loops {
 			weight *= 4
 		}
-		if !a.Known {
+		if !a.Known || !counts(a) {
 			continue
 		}
 		coef, ok := a.Form.Coef(v)

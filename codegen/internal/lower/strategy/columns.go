@@ -108,7 +108,7 @@ func (t *Sharer) isColumn(f *ir.For, c *laned) bool {
 		}
 	}
 	m := analysis.NewDependences(t.Kernel)
-	return cells <= t.Device().Memory.StaticShared*3/4 && m.Stride1(c.loop.Body, f.Var) > 0
+	return cells <= t.Device().Memory.StaticShared*3/4 && m.Stride1In(c.loop.Body, f.Var, c.loop.Var) > 0
 }
 
 // inColumns runs an iteration: all threads of it what stands in front of the loop, each its parts

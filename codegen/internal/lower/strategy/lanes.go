@@ -219,7 +219,7 @@ func (t *Sharer) gainsByLanes(f *ir.For, c *laned) bool {
 	}
 	m := analysis.NewDependences(t.Kernel)
 	mine := m.Stride1(c.loop.Body, c.loop.Var)
-	return mine > 0 && mine > m.Stride1(c.loop.Body, f.Var)
+	return mine > 0 && mine > m.Stride1In(c.loop.Body, f.Var, c.loop.Var)
 }
 
 // A laneNumber is what the number of lanes of an iteration follows from: of the inner loop, so many
