@@ -68,7 +68,7 @@ var layers = map[string][]string{
 		"codegen/internal/lower/unroll", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},
 	// Passes of lowering.
 	"codegen/internal/lower/prepare": {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build"},
-	"codegen/internal/lower/unroll":  {"codegen/internal/analysis", "codegen/internal/integers", "codegen/internal/mapping", "codegen/ir"},
+	"codegen/internal/lower/unroll":  {"codegen/internal/analysis", "codegen/internal/integers", "codegen/internal/mapping", "codegen/ir", "codegen/ir/query", "codegen/target"},
 	"codegen/internal/lower/arrays":  {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/dist":    {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/nested":  {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},

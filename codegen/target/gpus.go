@@ -46,7 +46,7 @@ var tuning = Tuning{Remainder: 8, AddressRegisters: 24, WalkTeams: 8, KeptRow: 5
 	Points: Points{Most: 4, Entries: 8, Words: 128}, ShortRows: ShortRows{Team: 128, Teams: 4, Pad: 4, Bytes: 33 * kib, Rows: 2, Loads: 8},
 	Columns: Columns{Team: 512, Few: 3, Teams: 2}, Records: Records{Team: 64, Staged: 8, Longest: 96, Statements: 1200},
 	Squares: Squares{Team: 256}, Tables: Tables{Team: 256, Copies: 32, Width: 4},
-	Jam: Jam{Bytes: 16, SumBytes: 32, Operations: 24, Rows: 4, PointOperations: 96, PointWords: 16}}
+	Jam: Jam{Bytes: 16, SumBytes: 32, Operations: 24, Rows: 4, PointOperations: 96, PointWords: 16}, Arrays: Arrays{Words: 96, Turns: 64, Operations: 4096}}
 
 // teams are limits that differ little between generations.
 func teams(multiprocessors, warps, resident int) TeamLimits {

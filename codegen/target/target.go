@@ -105,6 +105,15 @@ type Tuning struct {
 	Squares          Squares
 	Tables           Tables
 	Jam              Jam
+	Arrays           Arrays
+}
+
+// Arrays bounds the arrays of a thread that are in registers, of so many words, and the loops along
+// them: their turns, and the operations of all turns of one together, which have to fit the cache
+// of instructions; Digests, Cipher, written out by hand.
+type Arrays struct {
+	Words, Turns int64
+	Operations   int
 }
 
 // Lanes determines how many lanes of a warp share an iteration: the numbers of inner iterations

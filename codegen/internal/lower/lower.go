@@ -98,7 +98,7 @@ var passes = []pass{
 	{"split into launches", (*lowering).split, checkNothing},
 	{"lower launches", (*lowering).lowerSegments, checkNothing},
 	{"limit teams", (*lowering).limitTeams, checkNothing},
-	{"unroll loops", func(l *lowering) { unroll.Loops(l.Work, l.program) }, checkNothing},
+	{"unroll loops", func(l *lowering) { unroll.Loops(l.Work, l.program, l.opt.GPU()) }, checkNothing},
 	{"place arrays", func(l *lowering) { arrays.Place(l.Work, l.program) }, checkNothing},
 	{"place scratch", (*lowering).placeScratch, checkNothing},
 	{"number variables", (*lowering).number, checkProgramIR},

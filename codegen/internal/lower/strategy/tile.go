@@ -126,7 +126,7 @@ func (x *tiler) tile(f *ir.For) *tiled {
 	if n, ok := query.Int64(build.Trips(f, f.Lo, f.Hi, f.Step)); ok && n < tileLeast {
 		return nil
 	}
-	if !x.onlyReads(f.Body) || query.LeavesLoop(f) {
+	if !x.onlyReads(f.Body) || query.LeavesLoop(f) || indexesArray(f) { // it is to be unrolled wholly
 		return nil
 	}
 	l := &tiled{loop: f}

@@ -83,6 +83,19 @@ func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
+// indexesArray reports whether the variable of f, which runs a known number of turns, indexes an
+// array of the thread.
+func indexesArray(f *ir.For) bool {
+	found := false
+	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
+		ix, ok := e.(*ir.Index)
+		found = found || ok && ix.X.Type().Kind == ir.Array && ir.ExprVars(ix.I).Has(f.Var)
+		return !found
+	})
+	_, known := analysis.ConstTrips(f)
+	return known && found
+}
+
 // held is temp of what is more than a name.
 func (t *Sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	if query.IsRef(e) {

@@ -9,6 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // Ordinary loops in the code of a thread are unrolled by what an iteration costs: short ones of a
@@ -31,8 +33,9 @@ const (
 const Later = -1
 
 // Loops decides about the loops that are marked.
-func Loops(l *mapping.Work, program *ir.Program) {
+func Loops(l *mapping.Work, program *ir.Program, gpu *target.Target) {
 	for _, g := range program.Launches {
+		unrollArrays(l, g.Body, gpu.Tuning.Arrays)
 		ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
 			if f, ok := s.(*ir.For); ok && f.Unroll == Later {
 				f.Unroll = turns(l, f)
@@ -40,6 +43,97 @@ func Loops(l *mapping.Work, program *ir.Program) {
 			return true
 		})
 	}
+}
+
+// An array of a thread is in registers only where constants index it: loops that go along it are
+// unrolled wholly, as long as all that go along it can be.
+
+// unrollArrays unrolls such loops of list.
+func unrollArrays(l *mapping.Work, list []ir.Stmt, most target.Arrays) {
+	loops := map[*ir.Var]*ir.For{} // that may be unrolled, by their variables
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if f, ok := s.(*ir.For); ok && f.Unroll == Later {
+			if n, known := analysis.ConstTrips(f); known && n >= 2 && n <= most.Turns && operations(f) <= most.Operations {
+				loops[f.Var] = f
+			}
+		}
+		return true
+	})
+	if len(loops) == 0 {
+		return
+	}
+	arrays := arraysAlong(list, loops, most.Words)
+	for _, v := range ir.Declared(list).List() {
+		if arrays[v] == nil {
+			continue
+		}
+		for _, w := range arrays[v].List() {
+			f := loops[w]
+			n, _ := analysis.ConstTrips(f)
+			if f.Unroll == Later {
+				l.Decide(f.At, "loop "+f.Var.Name, "unrolled wholly", fmt.Sprintf("array %s of the thread is in registers where only constants index it", v.Name), "")
+			}
+			f.Unroll = int(n)
+		}
+	}
+}
+
+// arraysAlong returns the arrays of the thread of at most so many words, with the variables of
+// loops that index them; nil where something else does.
+func arraysAlong(list []ir.Stmt, loops map[*ir.Var]*ir.For, words int64) map[*ir.Var]*ir.VarSet {
+	arrays := map[*ir.Var]*ir.VarSet{}
+	for _, v := range ir.Declared(list).List() {
+		if v.Type.Kind == ir.Array && v.Space == ir.Local && v.Type.Elem.IsScalar() && int64(v.Type.Size+3)/4 <= words {
+			arrays[v] = &ir.VarSet{}
+		}
+	}
+	for _, v := range ir.AddressTaken(list).List() {
+		delete(arrays, v)
+	}
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		switch x := e.(type) {
+		case *ir.Index:
+			v := query.RefVar(x.X)
+			if along := arrays[v]; along != nil {
+				for _, w := range ir.ExprVars(x.I).List() {
+					if loops[w] == nil || x.Checked || !query.LoadFree(x.I) {
+						delete(arrays, v)
+						return true
+					}
+					along.Add(w)
+				}
+			}
+		case *ir.Reslice:
+			delete(arrays, query.RefVar(x.X))
+		}
+		return true
+	})
+	return arrays
+}
+
+// operations is how many operations all iterations of f have, a great number where it is not to be
+// unrolled wholly.
+func operations(f *ir.For) int {
+	const never = 1 << 30
+	n, known := analysis.ConstTrips(f)
+	if !known || n > never {
+		return never
+	}
+	plain := *f
+	plain.Body = nil
+	inner := 0
+	for _, s := range f.Body {
+		if g, ok := s.(*ir.For); ok {
+			inner = min(inner+operations(g), never)
+			continue
+		}
+		plain.Body = append(plain.Body, s)
+	}
+	c := costOf(&plain)
+	if !c.fine {
+		return never
+	}
+	return int(min(n*int64(c.ops+inner), never))
 }
 
 // A loopCost is what one iteration of an innermost loop takes.
