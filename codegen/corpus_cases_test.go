@@ -479,6 +479,17 @@ var corpus = []corpusCase{
 		}
 		return []any{5, col, floats[float64](r, 5*n), floats[float64](r, n), make([]float64, n)}
 	}},
+	{kernel: BlockRows, args: func(n int, r *rand.Rand) []any {
+		m := csr(r, n)
+		k := len(m[1].([]int32))
+		return []any{m[0], m[1], floats[float32](r, 6*k), floats[float32](r, 2*n), make([]float32, 3*n)}
+	}},
+	{kernel: NearRows, args: func(n int, r *rand.Rand) []any {
+		return []any{n, 5, 3, ints[int32](r, 3*n, n), floats[float32](r, 5*n), make([]float32, 3*n)}
+	}},
+	{kernel: AddBehind, args: func(n int, r *rand.Rand) []any {
+		return []any{n, 4, ints[int32](r, 4*n, n), floats[float32](r, n), make([]float32, 2*n), make([]float32, 2*n)}
+	}},
 	{kernel: BFSLevel, args: func(n int, r *rand.Rand) []any {
 		m := csr(r, n)
 		depth := make([]int32, n)

@@ -1,12 +1,18 @@
 package codegen_test
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
 )
 
 // Lanes share an iteration where its inner loop reads neighbours and may be added up in any order.
@@ -84,6 +90,96 @@ func K(start, col []int32, x, y []float64, n int) {
 			require.NoError(t, err)
 			require.NotContains(t, kept.Explain(), "loads without branches")
 		})
+	}
+}
+
+// A run of elements behind an index has one test of its first and its last element, whichever way
+// it goes; and the access that fails is the one at which Go stops.
+func TestRunsOfLoads(t *testing.T) {
+	for _, c := range []struct {
+		kernel any
+		slices []int // the arguments that are made shorter
+		tests  string
+	}{
+		{BlockRows, []int{0, 1, 2, 3}, "< len(value) - 5"},
+		{BlockRows, []int{1}, "< len(x) - 1"},
+		{NearRows, []int{3, 4}, "<= len(x) - first"},
+		{AddBehind, []int{2, 3}, "apart(y, x)"},
+	} {
+		l := lowerKernel(t, loadCorpus(t), name(c.kernel), codegen.LowerOptions{})
+		require.Contains(t, l.Program.String(), c.tests)
+		program, err := simt.New(l.Program)
+		require.NoError(t, err)
+		r, failed := rand.New(rand.NewPCG(3, 5)), 0
+		for range 60 {
+			n := 12
+			args := corpusCaseOf(t, c.kernel).args(n, r)
+			for _, at := range c.slices {
+				v := reflect.ValueOf(args[at])
+				if k := r.IntN(v.Len() + 1); r.IntN(3) == 0 {
+					args[at] = v.Slice3(0, k, k).Interface()
+				} else if v.Type().Elem().Kind() == reflect.Int32 && v.Len() > 0 {
+					v.Index(r.IntN(v.Len())).SetInt([]int64{-1, int64(n), 1 << 30, -1 << 31, 0}[r.IntN(5)])
+				}
+			}
+			want := faultOf(c.kernel, cloned(args))
+			err := runDevice(program, args, simt.Config{Teams: 1, Threads: 1})
+			if want == nil {
+				require.NoError(t, err)
+				continue
+			}
+			failed++
+			index := regexp.MustCompile(`-?\d+`).FindString(fmt.Sprint(want))
+			require.ErrorContains(t, err, "index "+index)
+		}
+		require.Greater(t, failed, 10)
+	}
+}
+
+// cloned returns args with slices of their own.
+func cloned(args []any) []any {
+	out := slices.Clone(args)
+	for i, a := range args {
+		if v := reflect.ValueOf(a); v.Kind() == reflect.Slice {
+			out[i] = reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), v).Interface()
+		}
+	}
+	return out
+}
+
+// An element that a loop adds to is kept where no other slice overlaps it, and read and written in
+// every turn where one does.
+func TestSumsInMemory(t *testing.T) {
+	l := lowerKernel(t, loadCorpus(t), name(AddBehind), codegen.LowerOptions{})
+	require.Contains(t, l.Explain(), "elements that each iteration adds to are kept in registers")
+	require.Contains(t, l.Program.String(), "0 < each && apart(y, x)")
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(1, 9))
+	const n, each = 5, 4
+	for shift := range 4 {
+		args := func(all []float32) []any {
+			index := make([]int32, n*each)
+			for i := range index {
+				index[i] = int32(i/each*2 - shift + 3) // of element 2*i of y, which is x[2*i+3-shift]
+			}
+			return []any{n, each, index, all[shift:][:2*n+3], all[3:][:2*n], make([]float32, 2*n)}
+		}
+		all := floats[float32](r, 16)
+		mine := slices.Clone(all)
+		want, got := args(all), args(mine)
+		corpusCaseOf(t, AddBehind).runGo(want)
+		list := make([]simt.Arg, len(got))
+		for i, a := range got {
+			list[i] = deviceArg(i, a)
+		}
+		whole := deviceArg(3, mine).Memory
+		list[3] = simt.Arg{Memory: whole, Offset: int64(shift) * 4, Len: 2*n + 3, Cap: 2*n + 3}
+		list[4] = simt.Arg{Memory: whole, Offset: 3 * 4, Len: 2 * n, Cap: 2 * n}
+		_, err := program.Run(list, simt.Config{Teams: 1, Threads: 1})
+		require.NoError(t, err)
+		require.Equal(t, all, mine)
+		require.Equal(t, want[5], got[5])
 	}
 }
 

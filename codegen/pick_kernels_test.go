@@ -173,3 +173,74 @@ func init() {
 		}},
 	}...)
 }
+
+// BlockRows multiplies a sparse matrix of blocks of 3 by 2 with x: runs of elements behind indices.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, column, value, x) inout(y)
+func BlockRows(start, column []int32, value, x, y []float32) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		var s [3]float32
+		for k := start[r]; k < start[r+1]; k++ {
+			for a := 0; a < 3; a++ {
+				for b := 0; b < 2; b++ {
+					s[a] += value[int(k)*6+a*2+b] * x[int(column[k])*2+1-b]
+				}
+			}
+		}
+		for a := 0; a < 3; a++ {
+			y[r*3+a] = s[a]
+		}
+	}
+}
+
+// NearRows adds up the distances of each row to others behind indices, and first elements of some.
+//
+//omp:target device(acc, smp)
+//omp:task in(near, x) inout(y)
+func NearRows(n, d, each int, near []int32, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for k := 0; k < each; k++ {
+			var s float32
+			for j := 0; j < d; j++ {
+				v := x[i*d+j] - x[int(near[i*each+k])*d+j]
+				s += v * v
+			}
+			if s > 1 {
+				for j := 0; j < 4; j += 2 {
+					if j > 0 {
+						s += x[int(near[i*each])*d+j]
+					}
+				}
+			}
+			y[i*each+k] = s
+		}
+	}
+}
+
+// AddBehind adds up elements behind indices where they go to, which may be where they come from.
+//
+//omp:target device(acc, smp)
+//omp:task in(index, x) inout(y, z)
+func AddBehind(n, each int, index []int32, x, y, z []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		first := x[i]
+		for a := 0; a < 2; a++ {
+			v := first * float32(a)
+			y[2*i+a] = 1
+			for k := 0; k < each; k++ {
+				y[2*i+a] += v + x[index[i*each+k]]
+				z[2*i+a] = max(z[2*i+a], x[index[i*each+k]])
+				if k == 1 {
+					z[2*i+a] -= y[2*i+a]
+				}
+			}
+			for k := 0; k < each; k++ {
+				z[2*i+a] += y[2*i+a] * x[index[i*each+k]]
+			}
+		}
+	}
+}

@@ -80,14 +80,11 @@ LatticeStep(double* f, int f_len, double* g, int g_len, const uint8* __restrict_
 		double ux = 0.0;
 		double uy = 0.0;
 		{
-			bool bad = !(0 < f_len);
+			int64 first = 9ull * at + 0;
+			bool bad = !(0 <= first && first < f_len && 9 <= (int64)((uint64)f_len - first));
 			if (!bad) {
 				for (int k = 0; k < 9; k++) {
-					int64 at_2 = 9ull * at + k;
-					bool fits = 0 <= at_2 && at_2 < f_len;
-					double value = f[fits ? at_2 : 0];
-					bad = bad || !fits;
-					double v = value;
+					double v = f[9ull * at + k];
 					rho += v;
 					ux += (double)latticeX.v[k] * v;
 					uy += (double)latticeY.v[k] * v;

@@ -381,9 +381,18 @@ Mvt_5(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 		if (!(0 < n)) {
 			if (0 <= n && (int64)n * n <= a_len && n < 134217728) {
 				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-					#pragma unroll 8
-					for (int j = 0; j < n; j++) {
-						x2[i] += a[j * n + i] * y2[j];
+					if (0 < n && apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
+						float sum = x2[i];
+						#pragma unroll 16
+						for (int j = 0; j < n; j++) {
+							sum += a[j * n + i] * y2[j];
+						}
+						x2[i] = sum;
+					} else {
+						#pragma unroll 8
+						for (int j = 0; j < n; j++) {
+							x2[i] += a[j * n + i] * y2[j];
+						}
 					}
 				}
 			} else {

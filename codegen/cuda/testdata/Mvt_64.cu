@@ -377,9 +377,18 @@ Mvt_5(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 
 			if (0 <= n && (int64)((uint64)n * n) <= a_len && n < 134217728) {
 				int64 end = n;
 				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-					#pragma unroll 8
-					for (int64 j = 0; j < n; j++) {
-						x2[i] += a[j * n + i] * y2[j];
+					if (0 < n && apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
+						float sum = x2[i];
+						#pragma unroll 16
+						for (int64 j = 0; j < n; j++) {
+							sum += a[j * n + i] * y2[j];
+						}
+						x2[i] = sum;
+					} else {
+						#pragma unroll 8
+						for (int64 j = 0; j < n; j++) {
+							x2[i] += a[j * n + i] * y2[j];
+						}
 					}
 				}
 			} else {

@@ -753,9 +753,18 @@ NestCleared_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, flo
 			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 				for (int j = 0; j < m; j++) {
 					c[i * m + j] = 0.0f;
-					#pragma unroll 8
-					for (int k = 0; k < l; k++) {
-						c[i * m + j] += a[i * l + k] * b[k * m + j];
+					if (0 < l && apart(c, c_len, a, a_len) && apart(c, c_len, b, b_len)) {
+						float sum = c[i * m + j];
+						#pragma unroll 16
+						for (int k = 0; k < l; k++) {
+							sum += a[i * l + k] * b[k * m + j];
+						}
+						c[i * m + j] = sum;
+					} else {
+						#pragma unroll 8
+						for (int k = 0; k < l; k++) {
+							c[i * m + j] += a[i * l + k] * b[k * m + j];
+						}
 					}
 				}
 			}

@@ -749,9 +749,18 @@ NestCleared_2(int64 n, int64 m, int64 l, float* a, int64 a_len, float* b, int64 
 			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 				for (int64 j = 0; j < m; j++) {
 					c[i * m + j] = 0.0f;
-					#pragma unroll 8
-					for (int64 k = 0; k < l; k++) {
-						c[i * m + j] += a[i * l + k] * b[k * m + j];
+					if (0 < l && apart(c, c_len, a, a_len) && apart(c, c_len, b, b_len)) {
+						float sum = c[i * m + j];
+						#pragma unroll 16
+						for (int64 k = 0; k < l; k++) {
+							sum += a[i * l + k] * b[k * m + j];
+						}
+						c[i * m + j] = sum;
+					} else {
+						#pragma unroll 8
+						for (int64 k = 0; k < l; k++) {
+							c[i * m + j] += a[i * l + k] * b[k * m + j];
+						}
 					}
 				}
 			}

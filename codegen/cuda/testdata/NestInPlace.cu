@@ -952,9 +952,18 @@ NestInPlace_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, flo
 				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
-				#pragma unroll 8
-				for (int k = 0; k < l; k++) {
-					c[i * m + j] += a[i * l + k] * b[k * m + j];
+				if (0 < l && apart(c, c_len, a, a_len) && apart(c, c_len, b, b_len)) {
+					float sum = c[i * m + j];
+					#pragma unroll 16
+					for (int k = 0; k < l; k++) {
+						sum += a[i * l + k] * b[k * m + j];
+					}
+					c[i * m + j] = sum;
+				} else {
+					#pragma unroll 8
+					for (int k = 0; k < l; k++) {
+						c[i * m + j] += a[i * l + k] * b[k * m + j];
+					}
 				}
 			}
 		} else {

@@ -947,9 +947,18 @@ NestInPlace_2(int64 n, int64 m, int64 l, float* a, int64 a_len, float* b, int64 
 				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 				int64 i = rows;
 				int64 j = it - (uint64)rows * count_2;
-				#pragma unroll 8
-				for (int64 k = 0; k < l; k++) {
-					c[(uint64)i * m + j] += a[(uint64)i * l + k] * b[(uint64)(k * m) + j];
+				if (0 < l && apart(c, c_len, a, a_len) && apart(c, c_len, b, b_len)) {
+					float sum = c[(uint64)i * m + j];
+					#pragma unroll 16
+					for (int64 k = 0; k < l; k++) {
+						sum += a[(uint64)i * l + k] * b[(uint64)(k * m) + j];
+					}
+					c[(uint64)i * m + j] = sum;
+				} else {
+					#pragma unroll 8
+					for (int64 k = 0; k < l; k++) {
+						c[(uint64)i * m + j] += a[(uint64)i * l + k] * b[(uint64)(k * m) + j];
+					}
 				}
 			}
 		} else {

@@ -43,43 +43,1016 @@ struct gompss_divisor {
 __device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
 __device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256, 2)
 NestRowByRowLoop(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_divisor by,
+	gompss_fault* fault)
+{
+	__shared__ __align__(16) float rowTile[8][132];
+	__shared__ __align__(16) float columnTile[8][132];
+	if (apart(c, c_len, a, a_len) && (double)m * ((double)n - (double)0) < 4.611686018427388e+18 &&
+		(double)m * ((double)n - (double)0) > -4.611686018427388e+18 && apart(c, c_len, b, b_len)) {
+		if (0 < l) {
+			if (0 <= m && (int64)n * m <= c_len && (int64)n * l <= a_len && (int64)m * l <= b_len &&
+				m < 134217728 && n < 134217728 && -134217728 < n && l < 134217728) {
+				int height = blockDim.x / 16 * 8;
+				int bottom = n;
+				int right = m;
+				int across = (max(m, 0) + 128 - 1) / 128;
+				int down = (max(n, 0) + height - 1) / height;
+				for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+					int line = min(block / across, (int64)down);
+					int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
+					int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
+					int level = threadIdx.x / 16;
+					int lane = threadIdx.x % 16;
+					int i = i0 + level * 8;
+					int i_2 = i0 + (level * 8 + 1);
+					int i_3 = i0 + (level * 8 + 2);
+					int i_4 = i0 + (level * 8 + 3);
+					int i_5 = i0 + (level * 8 + 4);
+					int i_6 = i0 + (level * 8 + 5);
+					int i_7 = i0 + (level * 8 + 6);
+					int i_8 = i0 + (level * 8 + 7);
+					int j = j0 + lane * 4;
+					int j_2 = j0 + (lane * 4 + 1);
+					int j_3 = j0 + (lane * 4 + 2);
+					int j_4 = j0 + (lane * 4 + 3);
+					int j_5 = j0 + (lane * 4 + 64);
+					int j_6 = j0 + (lane * 4 + 65);
+					int j_7 = j0 + (lane * 4 + 66);
+					int j_8 = j0 + (lane * 4 + 67);
+					float sum = 0.0f;
+					if (i < bottom && j < right) {
+						sum = c[i * m + j];
+					}
+					float sum_2 = 0.0f;
+					if (i < bottom && j_2 < right) {
+						sum_2 = c[i * m + j_2];
+					}
+					float sum_3 = 0.0f;
+					if (i < bottom && j_3 < right) {
+						sum_3 = c[i * m + j_3];
+					}
+					float sum_4 = 0.0f;
+					if (i < bottom && j_4 < right) {
+						sum_4 = c[i * m + j_4];
+					}
+					float sum_5 = 0.0f;
+					if (i < bottom && j_5 < right) {
+						sum_5 = c[i * m + j_5];
+					}
+					float sum_6 = 0.0f;
+					if (i < bottom && j_6 < right) {
+						sum_6 = c[i * m + j_6];
+					}
+					float sum_7 = 0.0f;
+					if (i < bottom && j_7 < right) {
+						sum_7 = c[i * m + j_7];
+					}
+					float sum_8 = 0.0f;
+					if (i < bottom && j_8 < right) {
+						sum_8 = c[i * m + j_8];
+					}
+					float sum_9 = 0.0f;
+					if (i_2 < bottom && j < right) {
+						sum_9 = c[i_2 * m + j];
+					}
+					float sum_10 = 0.0f;
+					if (i_2 < bottom && j_2 < right) {
+						sum_10 = c[i_2 * m + j_2];
+					}
+					float sum_11 = 0.0f;
+					if (i_2 < bottom && j_3 < right) {
+						sum_11 = c[i_2 * m + j_3];
+					}
+					float sum_12 = 0.0f;
+					if (i_2 < bottom && j_4 < right) {
+						sum_12 = c[i_2 * m + j_4];
+					}
+					float sum_13 = 0.0f;
+					if (i_2 < bottom && j_5 < right) {
+						sum_13 = c[i_2 * m + j_5];
+					}
+					float sum_14 = 0.0f;
+					if (i_2 < bottom && j_6 < right) {
+						sum_14 = c[i_2 * m + j_6];
+					}
+					float sum_15 = 0.0f;
+					if (i_2 < bottom && j_7 < right) {
+						sum_15 = c[i_2 * m + j_7];
+					}
+					float sum_16 = 0.0f;
+					if (i_2 < bottom && j_8 < right) {
+						sum_16 = c[i_2 * m + j_8];
+					}
+					float sum_17 = 0.0f;
+					if (i_3 < bottom && j < right) {
+						sum_17 = c[i_3 * m + j];
+					}
+					float sum_18 = 0.0f;
+					if (i_3 < bottom && j_2 < right) {
+						sum_18 = c[i_3 * m + j_2];
+					}
+					float sum_19 = 0.0f;
+					if (i_3 < bottom && j_3 < right) {
+						sum_19 = c[i_3 * m + j_3];
+					}
+					float sum_20 = 0.0f;
+					if (i_3 < bottom && j_4 < right) {
+						sum_20 = c[i_3 * m + j_4];
+					}
+					float sum_21 = 0.0f;
+					if (i_3 < bottom && j_5 < right) {
+						sum_21 = c[i_3 * m + j_5];
+					}
+					float sum_22 = 0.0f;
+					if (i_3 < bottom && j_6 < right) {
+						sum_22 = c[i_3 * m + j_6];
+					}
+					float sum_23 = 0.0f;
+					if (i_3 < bottom && j_7 < right) {
+						sum_23 = c[i_3 * m + j_7];
+					}
+					float sum_24 = 0.0f;
+					if (i_3 < bottom && j_8 < right) {
+						sum_24 = c[i_3 * m + j_8];
+					}
+					float sum_25 = 0.0f;
+					if (i_4 < bottom && j < right) {
+						sum_25 = c[i_4 * m + j];
+					}
+					float sum_26 = 0.0f;
+					if (i_4 < bottom && j_2 < right) {
+						sum_26 = c[i_4 * m + j_2];
+					}
+					float sum_27 = 0.0f;
+					if (i_4 < bottom && j_3 < right) {
+						sum_27 = c[i_4 * m + j_3];
+					}
+					float sum_28 = 0.0f;
+					if (i_4 < bottom && j_4 < right) {
+						sum_28 = c[i_4 * m + j_4];
+					}
+					float sum_29 = 0.0f;
+					if (i_4 < bottom && j_5 < right) {
+						sum_29 = c[i_4 * m + j_5];
+					}
+					float sum_30 = 0.0f;
+					if (i_4 < bottom && j_6 < right) {
+						sum_30 = c[i_4 * m + j_6];
+					}
+					float sum_31 = 0.0f;
+					if (i_4 < bottom && j_7 < right) {
+						sum_31 = c[i_4 * m + j_7];
+					}
+					float sum_32 = 0.0f;
+					if (i_4 < bottom && j_8 < right) {
+						sum_32 = c[i_4 * m + j_8];
+					}
+					float sum_33 = 0.0f;
+					if (i_5 < bottom && j < right) {
+						sum_33 = c[i_5 * m + j];
+					}
+					float sum_34 = 0.0f;
+					if (i_5 < bottom && j_2 < right) {
+						sum_34 = c[i_5 * m + j_2];
+					}
+					float sum_35 = 0.0f;
+					if (i_5 < bottom && j_3 < right) {
+						sum_35 = c[i_5 * m + j_3];
+					}
+					float sum_36 = 0.0f;
+					if (i_5 < bottom && j_4 < right) {
+						sum_36 = c[i_5 * m + j_4];
+					}
+					float sum_37 = 0.0f;
+					if (i_5 < bottom && j_5 < right) {
+						sum_37 = c[i_5 * m + j_5];
+					}
+					float sum_38 = 0.0f;
+					if (i_5 < bottom && j_6 < right) {
+						sum_38 = c[i_5 * m + j_6];
+					}
+					float sum_39 = 0.0f;
+					if (i_5 < bottom && j_7 < right) {
+						sum_39 = c[i_5 * m + j_7];
+					}
+					float sum_40 = 0.0f;
+					if (i_5 < bottom && j_8 < right) {
+						sum_40 = c[i_5 * m + j_8];
+					}
+					float sum_41 = 0.0f;
+					if (i_6 < bottom && j < right) {
+						sum_41 = c[i_6 * m + j];
+					}
+					float sum_42 = 0.0f;
+					if (i_6 < bottom && j_2 < right) {
+						sum_42 = c[i_6 * m + j_2];
+					}
+					float sum_43 = 0.0f;
+					if (i_6 < bottom && j_3 < right) {
+						sum_43 = c[i_6 * m + j_3];
+					}
+					float sum_44 = 0.0f;
+					if (i_6 < bottom && j_4 < right) {
+						sum_44 = c[i_6 * m + j_4];
+					}
+					float sum_45 = 0.0f;
+					if (i_6 < bottom && j_5 < right) {
+						sum_45 = c[i_6 * m + j_5];
+					}
+					float sum_46 = 0.0f;
+					if (i_6 < bottom && j_6 < right) {
+						sum_46 = c[i_6 * m + j_6];
+					}
+					float sum_47 = 0.0f;
+					if (i_6 < bottom && j_7 < right) {
+						sum_47 = c[i_6 * m + j_7];
+					}
+					float sum_48 = 0.0f;
+					if (i_6 < bottom && j_8 < right) {
+						sum_48 = c[i_6 * m + j_8];
+					}
+					float sum_49 = 0.0f;
+					if (i_7 < bottom && j < right) {
+						sum_49 = c[i_7 * m + j];
+					}
+					float sum_50 = 0.0f;
+					if (i_7 < bottom && j_2 < right) {
+						sum_50 = c[i_7 * m + j_2];
+					}
+					float sum_51 = 0.0f;
+					if (i_7 < bottom && j_3 < right) {
+						sum_51 = c[i_7 * m + j_3];
+					}
+					float sum_52 = 0.0f;
+					if (i_7 < bottom && j_4 < right) {
+						sum_52 = c[i_7 * m + j_4];
+					}
+					float sum_53 = 0.0f;
+					if (i_7 < bottom && j_5 < right) {
+						sum_53 = c[i_7 * m + j_5];
+					}
+					float sum_54 = 0.0f;
+					if (i_7 < bottom && j_6 < right) {
+						sum_54 = c[i_7 * m + j_6];
+					}
+					float sum_55 = 0.0f;
+					if (i_7 < bottom && j_7 < right) {
+						sum_55 = c[i_7 * m + j_7];
+					}
+					float sum_56 = 0.0f;
+					if (i_7 < bottom && j_8 < right) {
+						sum_56 = c[i_7 * m + j_8];
+					}
+					float sum_57 = 0.0f;
+					if (i_8 < bottom && j < right) {
+						sum_57 = c[i_8 * m + j];
+					}
+					float sum_58 = 0.0f;
+					if (i_8 < bottom && j_2 < right) {
+						sum_58 = c[i_8 * m + j_2];
+					}
+					float sum_59 = 0.0f;
+					if (i_8 < bottom && j_3 < right) {
+						sum_59 = c[i_8 * m + j_3];
+					}
+					float sum_60 = 0.0f;
+					if (i_8 < bottom && j_4 < right) {
+						sum_60 = c[i_8 * m + j_4];
+					}
+					float sum_61 = 0.0f;
+					if (i_8 < bottom && j_5 < right) {
+						sum_61 = c[i_8 * m + j_5];
+					}
+					float sum_62 = 0.0f;
+					if (i_8 < bottom && j_6 < right) {
+						sum_62 = c[i_8 * m + j_6];
+					}
+					float sum_63 = 0.0f;
+					if (i_8 < bottom && j_7 < right) {
+						sum_63 = c[i_8 * m + j_7];
+					}
+					float sum_64 = 0.0f;
+					if (i_8 < bottom && j_8 < right) {
+						sum_64 = c[i_8 * m + j_8];
+					}
+					int to = l;
+					{
+						float ahead = 0.0f;
+						float ahead_2 = 0.0f;
+						float ahead_3 = 0.0f;
+						float ahead_4 = 0.0f;
+						float ahead_5 = 0.0f;
+						float ahead_6 = 0.0f;
+						float ahead_7 = 0.0f;
+						float ahead_8 = 0.0f;
+						ahead = a[(unsigned)min(i0 + (level * 8 + lane / 8), bottom - 1) * l + min(lane % 8, to - 1)];
+						ahead_2 = a[(unsigned)min(i0 + (level * 8 + (lane + 16) / 8), bottom - 1) * l + min((lane + 16) % 8, to - 1)];
+						ahead_3 = a[(unsigned)min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * l + min((lane + 32) % 8, to - 1)];
+						ahead_4 = a[(unsigned)min(i0 + (level * 8 + (lane + 48) / 8), bottom - 1) * l + min((lane + 48) % 8, to - 1)];
+						ahead_5 = b[(unsigned)min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane), right - 1)];
+						ahead_6 = b[(unsigned)min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 16), right - 1)];
+						ahead_7 = b[(unsigned)min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 32), right - 1)];
+						ahead_8 = b[(unsigned)min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 48), right - 1)];
+						for (int k0 = 0; k0 < to; k0 += 8) {
+							__syncthreads();
+							rowTile[lane % 8][level * 8 + lane / 8] = ahead;
+							rowTile[(lane + 16) % 8][level * 8 + (lane + 16) / 8] = ahead_2;
+							rowTile[(lane + 32) % 8][level * 8 + (lane + 32) / 8] = ahead_3;
+							rowTile[(lane + 48) % 8][level * 8 + (lane + 48) / 8] = ahead_4;
+							columnTile[level / 2][level % 2 * 64 + lane] = ahead_5;
+							columnTile[level / 2][level % 2 * 64 + lane + 16] = ahead_6;
+							columnTile[level / 2][level % 2 * 64 + lane + 32] = ahead_7;
+							columnTile[level / 2][level % 2 * 64 + lane + 48] = ahead_8;
+							for (int part = level + blockDim.x / 16; part < 16; part += blockDim.x / 16) {
+								columnTile[part / 2][part % 2 * 64 + lane] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane), right - 1)];
+								columnTile[part / 2][part % 2 * 64 + lane + 16] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 16), right - 1)];
+								columnTile[part / 2][part % 2 * 64 + lane + 32] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 32), right - 1)];
+								columnTile[part / 2][part % 2 * 64 + lane + 48] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 48), right - 1)];
+							}
+							__syncthreads();
+							int n_2 = min(to - k0, 8);
+							if (k0 + 8 < to) {
+								ahead = a[(unsigned)min(i0 + (level * 8 + lane / 8), bottom - 1) * l + min(k0 + 8 + lane % 8, to - 1)];
+								ahead_2 = a[(unsigned)min(i0 + (level * 8 + (lane + 16) / 8), bottom - 1) * l + min(k0 + 8 + (lane + 16) % 8, to - 1)];
+								ahead_3 = a[(unsigned)min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * l + min(k0 + 8 + (lane + 32) % 8, to - 1)];
+								ahead_4 = a[(unsigned)min(i0 + (level * 8 + (lane + 48) / 8), bottom - 1) * l + min(k0 + 8 + (lane + 48) % 8, to - 1)];
+								ahead_5 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane), right - 1)];
+								ahead_6 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 16), right - 1)];
+								ahead_7 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 32), right - 1)];
+								ahead_8 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 48), right - 1)];
+							}
+							#pragma unroll 8
+							for (int k = 0; k < n_2; k++) {
+								float value = rowTile[k][level * 8];
+								float value_2 = rowTile[k][level * 8 + 1];
+								float value_3 = rowTile[k][level * 8 + 2];
+								float value_4 = rowTile[k][level * 8 + 3];
+								float value_5 = rowTile[k][level * 8 + 4];
+								float value_6 = rowTile[k][level * 8 + 5];
+								float value_7 = rowTile[k][level * 8 + 6];
+								float value_8 = rowTile[k][level * 8 + 7];
+								float value_9 = columnTile[k][lane * 4];
+								float value_10 = columnTile[k][lane * 4 + 1];
+								float value_11 = columnTile[k][lane * 4 + 2];
+								float value_12 = columnTile[k][lane * 4 + 3];
+								float value_13 = columnTile[k][lane * 4 + 64];
+								float value_14 = columnTile[k][lane * 4 + 65];
+								float value_15 = columnTile[k][lane * 4 + 66];
+								float value_16 = columnTile[k][lane * 4 + 67];
+								float v = value;
+								float v_2 = value;
+								float v_3 = value;
+								float v_4 = value;
+								float v_5 = value;
+								float v_6 = value;
+								float v_7 = value;
+								float v_8 = value;
+								float v_9 = value_2;
+								float v_10 = value_2;
+								float v_11 = value_2;
+								float v_12 = value_2;
+								float v_13 = value_2;
+								float v_14 = value_2;
+								float v_15 = value_2;
+								float v_16 = value_2;
+								float v_17 = value_3;
+								float v_18 = value_3;
+								float v_19 = value_3;
+								float v_20 = value_3;
+								float v_21 = value_3;
+								float v_22 = value_3;
+								float v_23 = value_3;
+								float v_24 = value_3;
+								float v_25 = value_4;
+								float v_26 = value_4;
+								float v_27 = value_4;
+								float v_28 = value_4;
+								float v_29 = value_4;
+								float v_30 = value_4;
+								float v_31 = value_4;
+								float v_32 = value_4;
+								float v_33 = value_5;
+								float v_34 = value_5;
+								float v_35 = value_5;
+								float v_36 = value_5;
+								float v_37 = value_5;
+								float v_38 = value_5;
+								float v_39 = value_5;
+								float v_40 = value_5;
+								float v_41 = value_6;
+								float v_42 = value_6;
+								float v_43 = value_6;
+								float v_44 = value_6;
+								float v_45 = value_6;
+								float v_46 = value_6;
+								float v_47 = value_6;
+								float v_48 = value_6;
+								float v_49 = value_7;
+								float v_50 = value_7;
+								float v_51 = value_7;
+								float v_52 = value_7;
+								float v_53 = value_7;
+								float v_54 = value_7;
+								float v_55 = value_7;
+								float v_56 = value_7;
+								float v_57 = value_8;
+								float v_58 = value_8;
+								float v_59 = value_8;
+								float v_60 = value_8;
+								float v_61 = value_8;
+								float v_62 = value_8;
+								float v_63 = value_8;
+								float v_64 = value_8;
+								sum += v * value_9;
+								sum_2 += v_2 * value_10;
+								sum_3 += v_3 * value_11;
+								sum_4 += v_4 * value_12;
+								sum_5 += v_5 * value_13;
+								sum_6 += v_6 * value_14;
+								sum_7 += v_7 * value_15;
+								sum_8 += v_8 * value_16;
+								sum_9 += v_9 * value_9;
+								sum_10 += v_10 * value_10;
+								sum_11 += v_11 * value_11;
+								sum_12 += v_12 * value_12;
+								sum_13 += v_13 * value_13;
+								sum_14 += v_14 * value_14;
+								sum_15 += v_15 * value_15;
+								sum_16 += v_16 * value_16;
+								sum_17 += v_17 * value_9;
+								sum_18 += v_18 * value_10;
+								sum_19 += v_19 * value_11;
+								sum_20 += v_20 * value_12;
+								sum_21 += v_21 * value_13;
+								sum_22 += v_22 * value_14;
+								sum_23 += v_23 * value_15;
+								sum_24 += v_24 * value_16;
+								sum_25 += v_25 * value_9;
+								sum_26 += v_26 * value_10;
+								sum_27 += v_27 * value_11;
+								sum_28 += v_28 * value_12;
+								sum_29 += v_29 * value_13;
+								sum_30 += v_30 * value_14;
+								sum_31 += v_31 * value_15;
+								sum_32 += v_32 * value_16;
+								sum_33 += v_33 * value_9;
+								sum_34 += v_34 * value_10;
+								sum_35 += v_35 * value_11;
+								sum_36 += v_36 * value_12;
+								sum_37 += v_37 * value_13;
+								sum_38 += v_38 * value_14;
+								sum_39 += v_39 * value_15;
+								sum_40 += v_40 * value_16;
+								sum_41 += v_41 * value_9;
+								sum_42 += v_42 * value_10;
+								sum_43 += v_43 * value_11;
+								sum_44 += v_44 * value_12;
+								sum_45 += v_45 * value_13;
+								sum_46 += v_46 * value_14;
+								sum_47 += v_47 * value_15;
+								sum_48 += v_48 * value_16;
+								sum_49 += v_49 * value_9;
+								sum_50 += v_50 * value_10;
+								sum_51 += v_51 * value_11;
+								sum_52 += v_52 * value_12;
+								sum_53 += v_53 * value_13;
+								sum_54 += v_54 * value_14;
+								sum_55 += v_55 * value_15;
+								sum_56 += v_56 * value_16;
+								sum_57 += v_57 * value_9;
+								sum_58 += v_58 * value_10;
+								sum_59 += v_59 * value_11;
+								sum_60 += v_60 * value_12;
+								sum_61 += v_61 * value_13;
+								sum_62 += v_62 * value_14;
+								sum_63 += v_63 * value_15;
+								sum_64 += v_64 * value_16;
+							}
+						}
+					}
+					float value = 0.0f;
+					if (i < bottom && j < right) {
+						value = sum;
+					}
+					float value_2 = 0.0f;
+					if (i < bottom && j_2 < right) {
+						value_2 = sum_2;
+					}
+					float value_3 = 0.0f;
+					if (i < bottom && j_3 < right) {
+						value_3 = sum_3;
+					}
+					float value_4 = 0.0f;
+					if (i < bottom && j_4 < right) {
+						value_4 = sum_4;
+					}
+					float value_5 = 0.0f;
+					if (i < bottom && j_5 < right) {
+						value_5 = sum_5;
+					}
+					float value_6 = 0.0f;
+					if (i < bottom && j_6 < right) {
+						value_6 = sum_6;
+					}
+					float value_7 = 0.0f;
+					if (i < bottom && j_7 < right) {
+						value_7 = sum_7;
+					}
+					float value_8 = 0.0f;
+					if (i < bottom && j_8 < right) {
+						value_8 = sum_8;
+					}
+					float value_9 = 0.0f;
+					if (i_2 < bottom && j < right) {
+						value_9 = sum_9;
+					}
+					float value_10 = 0.0f;
+					if (i_2 < bottom && j_2 < right) {
+						value_10 = sum_10;
+					}
+					float value_11 = 0.0f;
+					if (i_2 < bottom && j_3 < right) {
+						value_11 = sum_11;
+					}
+					float value_12 = 0.0f;
+					if (i_2 < bottom && j_4 < right) {
+						value_12 = sum_12;
+					}
+					float value_13 = 0.0f;
+					if (i_2 < bottom && j_5 < right) {
+						value_13 = sum_13;
+					}
+					float value_14 = 0.0f;
+					if (i_2 < bottom && j_6 < right) {
+						value_14 = sum_14;
+					}
+					float value_15 = 0.0f;
+					if (i_2 < bottom && j_7 < right) {
+						value_15 = sum_15;
+					}
+					float value_16 = 0.0f;
+					if (i_2 < bottom && j_8 < right) {
+						value_16 = sum_16;
+					}
+					float value_17 = 0.0f;
+					if (i_3 < bottom && j < right) {
+						value_17 = sum_17;
+					}
+					float value_18 = 0.0f;
+					if (i_3 < bottom && j_2 < right) {
+						value_18 = sum_18;
+					}
+					float value_19 = 0.0f;
+					if (i_3 < bottom && j_3 < right) {
+						value_19 = sum_19;
+					}
+					float value_20 = 0.0f;
+					if (i_3 < bottom && j_4 < right) {
+						value_20 = sum_20;
+					}
+					float value_21 = 0.0f;
+					if (i_3 < bottom && j_5 < right) {
+						value_21 = sum_21;
+					}
+					float value_22 = 0.0f;
+					if (i_3 < bottom && j_6 < right) {
+						value_22 = sum_22;
+					}
+					float value_23 = 0.0f;
+					if (i_3 < bottom && j_7 < right) {
+						value_23 = sum_23;
+					}
+					float value_24 = 0.0f;
+					if (i_3 < bottom && j_8 < right) {
+						value_24 = sum_24;
+					}
+					float value_25 = 0.0f;
+					if (i_4 < bottom && j < right) {
+						value_25 = sum_25;
+					}
+					float value_26 = 0.0f;
+					if (i_4 < bottom && j_2 < right) {
+						value_26 = sum_26;
+					}
+					float value_27 = 0.0f;
+					if (i_4 < bottom && j_3 < right) {
+						value_27 = sum_27;
+					}
+					float value_28 = 0.0f;
+					if (i_4 < bottom && j_4 < right) {
+						value_28 = sum_28;
+					}
+					float value_29 = 0.0f;
+					if (i_4 < bottom && j_5 < right) {
+						value_29 = sum_29;
+					}
+					float value_30 = 0.0f;
+					if (i_4 < bottom && j_6 < right) {
+						value_30 = sum_30;
+					}
+					float value_31 = 0.0f;
+					if (i_4 < bottom && j_7 < right) {
+						value_31 = sum_31;
+					}
+					float value_32 = 0.0f;
+					if (i_4 < bottom && j_8 < right) {
+						value_32 = sum_32;
+					}
+					float value_33 = 0.0f;
+					if (i_5 < bottom && j < right) {
+						value_33 = sum_33;
+					}
+					float value_34 = 0.0f;
+					if (i_5 < bottom && j_2 < right) {
+						value_34 = sum_34;
+					}
+					float value_35 = 0.0f;
+					if (i_5 < bottom && j_3 < right) {
+						value_35 = sum_35;
+					}
+					float value_36 = 0.0f;
+					if (i_5 < bottom && j_4 < right) {
+						value_36 = sum_36;
+					}
+					float value_37 = 0.0f;
+					if (i_5 < bottom && j_5 < right) {
+						value_37 = sum_37;
+					}
+					float value_38 = 0.0f;
+					if (i_5 < bottom && j_6 < right) {
+						value_38 = sum_38;
+					}
+					float value_39 = 0.0f;
+					if (i_5 < bottom && j_7 < right) {
+						value_39 = sum_39;
+					}
+					float value_40 = 0.0f;
+					if (i_5 < bottom && j_8 < right) {
+						value_40 = sum_40;
+					}
+					float value_41 = 0.0f;
+					if (i_6 < bottom && j < right) {
+						value_41 = sum_41;
+					}
+					float value_42 = 0.0f;
+					if (i_6 < bottom && j_2 < right) {
+						value_42 = sum_42;
+					}
+					float value_43 = 0.0f;
+					if (i_6 < bottom && j_3 < right) {
+						value_43 = sum_43;
+					}
+					float value_44 = 0.0f;
+					if (i_6 < bottom && j_4 < right) {
+						value_44 = sum_44;
+					}
+					float value_45 = 0.0f;
+					if (i_6 < bottom && j_5 < right) {
+						value_45 = sum_45;
+					}
+					float value_46 = 0.0f;
+					if (i_6 < bottom && j_6 < right) {
+						value_46 = sum_46;
+					}
+					float value_47 = 0.0f;
+					if (i_6 < bottom && j_7 < right) {
+						value_47 = sum_47;
+					}
+					float value_48 = 0.0f;
+					if (i_6 < bottom && j_8 < right) {
+						value_48 = sum_48;
+					}
+					float value_49 = 0.0f;
+					if (i_7 < bottom && j < right) {
+						value_49 = sum_49;
+					}
+					float value_50 = 0.0f;
+					if (i_7 < bottom && j_2 < right) {
+						value_50 = sum_50;
+					}
+					float value_51 = 0.0f;
+					if (i_7 < bottom && j_3 < right) {
+						value_51 = sum_51;
+					}
+					float value_52 = 0.0f;
+					if (i_7 < bottom && j_4 < right) {
+						value_52 = sum_52;
+					}
+					float value_53 = 0.0f;
+					if (i_7 < bottom && j_5 < right) {
+						value_53 = sum_53;
+					}
+					float value_54 = 0.0f;
+					if (i_7 < bottom && j_6 < right) {
+						value_54 = sum_54;
+					}
+					float value_55 = 0.0f;
+					if (i_7 < bottom && j_7 < right) {
+						value_55 = sum_55;
+					}
+					float value_56 = 0.0f;
+					if (i_7 < bottom && j_8 < right) {
+						value_56 = sum_56;
+					}
+					float value_57 = 0.0f;
+					if (i_8 < bottom && j < right) {
+						value_57 = sum_57;
+					}
+					float value_58 = 0.0f;
+					if (i_8 < bottom && j_2 < right) {
+						value_58 = sum_58;
+					}
+					float value_59 = 0.0f;
+					if (i_8 < bottom && j_3 < right) {
+						value_59 = sum_59;
+					}
+					float value_60 = 0.0f;
+					if (i_8 < bottom && j_4 < right) {
+						value_60 = sum_60;
+					}
+					float value_61 = 0.0f;
+					if (i_8 < bottom && j_5 < right) {
+						value_61 = sum_61;
+					}
+					float value_62 = 0.0f;
+					if (i_8 < bottom && j_6 < right) {
+						value_62 = sum_62;
+					}
+					float value_63 = 0.0f;
+					if (i_8 < bottom && j_7 < right) {
+						value_63 = sum_63;
+					}
+					float value_64 = 0.0f;
+					if (i_8 < bottom && j_8 < right) {
+						value_64 = sum_64;
+					}
+					if (i < bottom && j < right) {
+						c[i * m + j] = value;
+					}
+					if (i < bottom && j_2 < right) {
+						c[i * m + j_2] = value_2;
+					}
+					if (i < bottom && j_3 < right) {
+						c[i * m + j_3] = value_3;
+					}
+					if (i < bottom && j_4 < right) {
+						c[i * m + j_4] = value_4;
+					}
+					if (i < bottom && j_5 < right) {
+						c[i * m + j_5] = value_5;
+					}
+					if (i < bottom && j_6 < right) {
+						c[i * m + j_6] = value_6;
+					}
+					if (i < bottom && j_7 < right) {
+						c[i * m + j_7] = value_7;
+					}
+					if (i < bottom && j_8 < right) {
+						c[i * m + j_8] = value_8;
+					}
+					if (i_2 < bottom && j < right) {
+						c[i_2 * m + j] = value_9;
+					}
+					if (i_2 < bottom && j_2 < right) {
+						c[i_2 * m + j_2] = value_10;
+					}
+					if (i_2 < bottom && j_3 < right) {
+						c[i_2 * m + j_3] = value_11;
+					}
+					if (i_2 < bottom && j_4 < right) {
+						c[i_2 * m + j_4] = value_12;
+					}
+					if (i_2 < bottom && j_5 < right) {
+						c[i_2 * m + j_5] = value_13;
+					}
+					if (i_2 < bottom && j_6 < right) {
+						c[i_2 * m + j_6] = value_14;
+					}
+					if (i_2 < bottom && j_7 < right) {
+						c[i_2 * m + j_7] = value_15;
+					}
+					if (i_2 < bottom && j_8 < right) {
+						c[i_2 * m + j_8] = value_16;
+					}
+					if (i_3 < bottom && j < right) {
+						c[i_3 * m + j] = value_17;
+					}
+					if (i_3 < bottom && j_2 < right) {
+						c[i_3 * m + j_2] = value_18;
+					}
+					if (i_3 < bottom && j_3 < right) {
+						c[i_3 * m + j_3] = value_19;
+					}
+					if (i_3 < bottom && j_4 < right) {
+						c[i_3 * m + j_4] = value_20;
+					}
+					if (i_3 < bottom && j_5 < right) {
+						c[i_3 * m + j_5] = value_21;
+					}
+					if (i_3 < bottom && j_6 < right) {
+						c[i_3 * m + j_6] = value_22;
+					}
+					if (i_3 < bottom && j_7 < right) {
+						c[i_3 * m + j_7] = value_23;
+					}
+					if (i_3 < bottom && j_8 < right) {
+						c[i_3 * m + j_8] = value_24;
+					}
+					if (i_4 < bottom && j < right) {
+						c[i_4 * m + j] = value_25;
+					}
+					if (i_4 < bottom && j_2 < right) {
+						c[i_4 * m + j_2] = value_26;
+					}
+					if (i_4 < bottom && j_3 < right) {
+						c[i_4 * m + j_3] = value_27;
+					}
+					if (i_4 < bottom && j_4 < right) {
+						c[i_4 * m + j_4] = value_28;
+					}
+					if (i_4 < bottom && j_5 < right) {
+						c[i_4 * m + j_5] = value_29;
+					}
+					if (i_4 < bottom && j_6 < right) {
+						c[i_4 * m + j_6] = value_30;
+					}
+					if (i_4 < bottom && j_7 < right) {
+						c[i_4 * m + j_7] = value_31;
+					}
+					if (i_4 < bottom && j_8 < right) {
+						c[i_4 * m + j_8] = value_32;
+					}
+					if (i_5 < bottom && j < right) {
+						c[i_5 * m + j] = value_33;
+					}
+					if (i_5 < bottom && j_2 < right) {
+						c[i_5 * m + j_2] = value_34;
+					}
+					if (i_5 < bottom && j_3 < right) {
+						c[i_5 * m + j_3] = value_35;
+					}
+					if (i_5 < bottom && j_4 < right) {
+						c[i_5 * m + j_4] = value_36;
+					}
+					if (i_5 < bottom && j_5 < right) {
+						c[i_5 * m + j_5] = value_37;
+					}
+					if (i_5 < bottom && j_6 < right) {
+						c[i_5 * m + j_6] = value_38;
+					}
+					if (i_5 < bottom && j_7 < right) {
+						c[i_5 * m + j_7] = value_39;
+					}
+					if (i_5 < bottom && j_8 < right) {
+						c[i_5 * m + j_8] = value_40;
+					}
+					if (i_6 < bottom && j < right) {
+						c[i_6 * m + j] = value_41;
+					}
+					if (i_6 < bottom && j_2 < right) {
+						c[i_6 * m + j_2] = value_42;
+					}
+					if (i_6 < bottom && j_3 < right) {
+						c[i_6 * m + j_3] = value_43;
+					}
+					if (i_6 < bottom && j_4 < right) {
+						c[i_6 * m + j_4] = value_44;
+					}
+					if (i_6 < bottom && j_5 < right) {
+						c[i_6 * m + j_5] = value_45;
+					}
+					if (i_6 < bottom && j_6 < right) {
+						c[i_6 * m + j_6] = value_46;
+					}
+					if (i_6 < bottom && j_7 < right) {
+						c[i_6 * m + j_7] = value_47;
+					}
+					if (i_6 < bottom && j_8 < right) {
+						c[i_6 * m + j_8] = value_48;
+					}
+					if (i_7 < bottom && j < right) {
+						c[i_7 * m + j] = value_49;
+					}
+					if (i_7 < bottom && j_2 < right) {
+						c[i_7 * m + j_2] = value_50;
+					}
+					if (i_7 < bottom && j_3 < right) {
+						c[i_7 * m + j_3] = value_51;
+					}
+					if (i_7 < bottom && j_4 < right) {
+						c[i_7 * m + j_4] = value_52;
+					}
+					if (i_7 < bottom && j_5 < right) {
+						c[i_7 * m + j_5] = value_53;
+					}
+					if (i_7 < bottom && j_6 < right) {
+						c[i_7 * m + j_6] = value_54;
+					}
+					if (i_7 < bottom && j_7 < right) {
+						c[i_7 * m + j_7] = value_55;
+					}
+					if (i_7 < bottom && j_8 < right) {
+						c[i_7 * m + j_8] = value_56;
+					}
+					if (i_8 < bottom && j < right) {
+						c[i_8 * m + j] = value_57;
+					}
+					if (i_8 < bottom && j_2 < right) {
+						c[i_8 * m + j_2] = value_58;
+					}
+					if (i_8 < bottom && j_3 < right) {
+						c[i_8 * m + j_3] = value_59;
+					}
+					if (i_8 < bottom && j_4 < right) {
+						c[i_8 * m + j_4] = value_60;
+					}
+					if (i_8 < bottom && j_5 < right) {
+						c[i_8 * m + j_5] = value_61;
+					}
+					if (i_8 < bottom && j_6 < right) {
+						c[i_8 * m + j_6] = value_62;
+					}
+					if (i_8 < bottom && j_7 < right) {
+						c[i_8 * m + j_7] = value_63;
+					}
+					if (i_8 < bottom && j_8 < right) {
+						c[i_8 * m + j_8] = value_64;
+					}
+				}
+			} else {
+				int end = n;
+				int count = max(end, 0);
+				int end_2 = m;
+				int count_2 = max(end_2, 0);
+				int total = count * count_2;
+				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+					int rows = div_by((unsigned)it, by);
+					int i = rows;
+					int j = it - (unsigned)rows * count_2;
+					float sum = c[check_index((int64)i * m + j, c_len, 1, fault)];
+					#pragma unroll 1
+					for (int k = 0; k < l; k++) {
+						float v = a[check_index((int64)i * l + k, a_len, 2, fault)];
+						sum += v * b[check_index((int64)k * m + j, b_len, 3, fault)];
+					}
+					c[check_index((int64)i * m + j, c_len, 4, fault)] = sum;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+NestRowByRowLoop_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_divisor by,
 	gompss_fault* fault)
 {
 	if (apart(c, c_len, a, a_len) && (double)m * ((double)n - (double)0) < 4.611686018427388e+18 &&
 		(double)m * ((double)n - (double)0) > -4.611686018427388e+18 && apart(c, c_len, b, b_len)) {
-		if (0 <= l && (int64)n * l <= a_len && 0 <= m && (int64)n * m <= c_len && (int64)m * l <= b_len &&
-			l < 134217728 && n < 134217728 && -134217728 < n && m < 134217728) {
-			int end = n;
-			int count = max(end, 0);
-			int end_2 = m;
-			int count_2 = max(end_2, 0);
-			int total = count * count_2;
-			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = div_by((unsigned)it, by);
-				int i = rows;
-				int j = it - (unsigned)rows * count_2;
-				#pragma unroll 8
-				for (int k = 0; k < l; k++) {
-					float v = a[i * l + k];
-					c[i * m + j] += v * b[k * m + j];
+		if (!(0 < l)) {
+			if (0 <= l && (int64)n * l <= a_len && 0 <= m && (int64)n * m <= c_len && (int64)m * l <= b_len &&
+				l < 134217728 && n < 134217728 && -134217728 < n && m < 134217728) {
+				int end = n;
+				int count = max(end, 0);
+				int end_2 = m;
+				int count_2 = max(end_2, 0);
+				int total = count * count_2;
+				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+					int rows = div_by((unsigned)it, by);
+					int i = rows;
+					int j = it - (unsigned)rows * count_2;
+					if (0 < l && apart(c, c_len, a, a_len) && apart(c, c_len, b, b_len)) {
+						float sum = c[i * m + j];
+						#pragma unroll 16
+						for (int k = 0; k < l; k++) {
+							float v = a[i * l + k];
+							sum += v * b[k * m + j];
+						}
+						c[i * m + j] = sum;
+					} else {
+						#pragma unroll 8
+						for (int k = 0; k < l; k++) {
+							float v = a[i * l + k];
+							c[i * m + j] += v * b[k * m + j];
+						}
+					}
 				}
-			}
-		} else {
-			int end = n;
-			int count = max(end, 0);
-			int end_2 = m;
-			int count_2 = max(end_2, 0);
-			int total = count * count_2;
-			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = div_by((unsigned)it, by);
-				int i = rows;
-				int j = it - (unsigned)rows * count_2;
-				#pragma unroll 1
-				for (int k = 0; k < l; k++) {
-					float v = a[check_index((int64)i * l + k, a_len, 1, fault)];
-					c[check_index((int64)i * m + j, c_len, 2, fault)] += v * b[check_index((int64)k * m + j, b_len, 3, fault)];
+			} else {
+				int end = n;
+				int count = max(end, 0);
+				int end_2 = m;
+				int count_2 = max(end_2, 0);
+				int total = count * count_2;
+				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+					int rows = div_by((unsigned)it, by);
+					int i = rows;
+					int j = it - (unsigned)rows * count_2;
+					#pragma unroll 1
+					for (int k = 0; k < l; k++) {
+						float v = a[check_index((int64)i * l + k, a_len, 5, fault)];
+						c[check_index((int64)i * m + j, c_len, 6, fault)] += v * b[check_index((int64)k * m + j, b_len, 7, fault)];
+					}
 				}
 			}
 		}
@@ -87,14 +1060,14 @@ NestRowByRowLoop(int n, int m, int l, float* a, int a_len, float* b, int b_len, 
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-NestRowByRowLoop_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_fault* fault)
+NestRowByRowLoop_3(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_fault* fault)
 {
 	if (!(apart(c, c_len, a, a_len) && (double)m * ((double)n - (double)0) < 4.611686018427388e+18 && (double)m * ((double)n - (double)0) > -4.611686018427388e+18 && apart(c, c_len, b, b_len))) {
 		for (int i = 0; i < n; i++) {
 			for (int k = 0; k < l; k++) {
-				float v = a[check_index((int64)i * l + k, a_len, 4, fault)];
+				float v = a[check_index((int64)i * l + k, a_len, 8, fault)];
 				for (int j = 0; j < m; j++) {
-					c[check_index((int64)i * m + j, c_len, 5, fault)] += v * b[check_index((int64)k * m + j, b_len, 6, fault)];
+					c[check_index((int64)i * m + j, c_len, 9, fault)] += v * b[check_index((int64)k * m + j, b_len, 10, fault)];
 				}
 			}
 		}

@@ -81,14 +81,11 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 				int64 x = (int64)col[t] + rem_signed(w, check_divisor(window, 2, fault), by);
 				float s = 0.0f;
 				for (int i = 0; i < size; i++) {
-					bool bad = 0 < size && !(0 < frame_len);
+					int64 first = (y + i) * width + x + 0;
+					bool bad = 0 < size && !(0 <= first && first < frame_len && size <= frame_len - first);
 					if (!bad) {
 						for (int j = 0; j < size; j++) {
-							int64 at_3 = (y + i) * width + x + j;
-							bool fits = 0 <= at_3 && at_3 < frame_len;
-							float value = frame[fits ? at_3 : 0];
-							bad = bad || !fits;
-							s += value * template_2[((unsigned)t * size + i) * size + j];
+							s += frame[(y + i) * width + x + j] * template_2[((unsigned)t * size + i) * size + j];
 						}
 					}
 					if (bad) {

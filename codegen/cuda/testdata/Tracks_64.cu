@@ -69,14 +69,11 @@ Tracks(int64 width, int64 size, int64 window, float* frame, int64 frame_len, int
 				int64 x = (uint64)col[t] + go_rem(w, check_divisor(window, 2, fault));
 				float s = 0.0f;
 				for (int64 i = 0; i < size; i++) {
-					bool bad = 0 < size && !(0 < frame_len);
+					int64 first = ((uint64)y + i) * width + x + 0;
+					bool bad = 0 < size && !(0 <= first && first < frame_len && size <= (int64)((uint64)frame_len - first));
 					if (!bad) {
 						for (int64 j = 0; j < size; j++) {
-							int64 at_3 = ((uint64)y + i) * width + x + j;
-							bool fits = 0 <= at_3 && at_3 < frame_len;
-							float value = frame[fits ? at_3 : 0];
-							bad = bad || !fits;
-							s += value * template_2[(t * size + i) * size + j];
+							s += frame[((uint64)y + i) * width + x + j] * template_2[(t * size + i) * size + j];
 						}
 					}
 					if (bad) {

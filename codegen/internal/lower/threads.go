@@ -94,7 +94,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		if len(last) == 0 {
 			return t.ShareBy(strategy.Sharing{Sp: sp, D: d, P: p, Body: body, Sums: red.sums(), Grid: grid})
 		}
-		body = t.TrustedIn(body)
+		body = strategy.Alone(t.Sharer, body)
 		return t.Walk(sp, p, body, last)
 	})
 	if whole != nil {
@@ -478,7 +478,7 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 		if inBlocks {
 			return sums.walk(sp, inner.list(sp.Body))
 		}
-		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, p.TrustedIn(inner.list(sp.Body))
+		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, strategy.Alone(p.Sharer, inner.list(sp.Body))
 		if inChunks(d, false) {
 			return p.walkDealt(sp, d, false, mine, p.count, body, last)
 		}

@@ -89,7 +89,7 @@ func (sh shaper) shape(f *ir.For) ir.Stmt {
 	own := func() *ir.For { return sh.mapper.CopyOf([]ir.Stmt{f}, &sh.mapper.Kernel.NumVars)[0].(*ir.For) }
 	shaped := own()
 	if sh.reshape(shaped) {
-		return shaped
+		return sh.withSums(shaped)
 	}
 	sh.mapper.decisions = sh.mapper.decisions[:decided]
 	shaped = own()
@@ -101,6 +101,42 @@ func (sh shaper) shape(f *ir.For) ir.Stmt {
 	return sh.mapper.Where(f, conds, func(fast *ir.For) { *fast = *shaped })
 }
 
+// withSums returns f, which is in one form, or that and f with its sums in variables with a test
+// between: what is proved in every launch may leave them in memory.
+func (sh shaper) withSums(f *ir.For) ir.Stmt {
+	if f.Directive.Parts&(ir.Workshare|ir.Loop) == 0 {
+		return f
+	}
+	decided := len(sh.mapper.decisions)
+	summed := sh.mapper.CopyOf([]ir.Stmt{f}, &sh.mapper.Kernel.NumVars)[0].(*ir.For)
+	conds, ok := sh.mapper.Supposing(summed, func() bool {
+		inner := innermostOf(summed)
+		inner.Body = query.Flatten(inner.Body)
+		at := sh.inside(&inner.Body)
+		var found bool
+		*at, found = sh.sumsInVariables(*at)
+		return found
+	})
+	if !ok || len(conds) == 0 {
+		sh.mapper.decisions = sh.mapper.decisions[:decided]
+		return f
+	}
+	return sh.mapper.Where(f, conds, func(fast *ir.For) { *fast = *summed })
+}
+
+// inside returns the list in the loops of list that are around each other and independent.
+func (sh shaper) inside(list *[]ir.Stmt) *[]ir.Stmt {
+	for len(*list) == 1 {
+		g, ok := (*list)[0].(*ir.For)
+		if !ok || g.Directive != nil || sh.mapper.Dependent(g) != "" {
+			break
+		}
+		g.Body = query.Flatten(g.Body)
+		list = &g.Body
+	}
+	return list
+}
+
 // reshape changes f, which is its own, and reports whether it did.
 func (sh shaper) reshape(f *ir.For) bool {
 	joined := sh.join(f)
@@ -110,15 +146,7 @@ func (sh shaper) reshape(f *ir.For) bool {
 	inner := innermostOf(f)
 	list, inVariable := query.Flatten(inner.Body), false
 	list, exchanged := sh.exchanged(list)
-	at := &list
-	for len(*at) == 1 { // into the loops that are outside now
-		g, ok := (*at)[0].(*ir.For)
-		if !ok || g.Directive != nil || sh.mapper.Dependent(g) != "" {
-			break
-		}
-		g.Body = query.Flatten(g.Body)
-		at = &g.Body
-	}
+	at := sh.inside(&list) // of the loops that are outside now
 	*at, inVariable = sh.sumsInVariables(*at)
 	inner.Body = list
 	if !joined && !exchanged && !inVariable && f.Directive.Parts&ir.Loop != 0 {

@@ -102,7 +102,7 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	if out := first(t, n, 0, trust); out != nil {
 		return out
 	}
-	return t.Walk(n.Sp, n.P, t.TrustedIn(checksTogether(t, n.Body)), nil)
+	return t.Walk(n.Sp, n.P, Alone(t, checksTogether(t, n.Body)), nil)
 }
 
 // Fits reports whether a strategy fits n, which is then not a thread an iteration.

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/accumulate"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -17,14 +19,48 @@ import (
 // Source: measured on an H200, sparse matrix times vector with 8 lanes a row: 145 GFLOP/s with a
 // branch at every check, 163 with the checks of the row in front, 174 without checks.
 
-// TrustedIn does that for all loops of list.
+//
+// A loop of a known number of turns in such a loop is part of its iteration: what its variable
+// indexes, from a place that is the same in all turns, is one test in front of it, of the first and
+// the last element, see [truster.inRun].
+
+// Alone returns list, what a thread runs by itself, with elements that its loops add to in
+// registers and with trusted loops.
+func Alone(t *Sharer, list []ir.Stmt) []ir.Stmt {
+	if !t.Slow {
+		list = accumulate.In(t.Work, list)
+	}
+	return t.TrustedIn(list)
+}
+
+// TrustedIn does that for the loops of list, the outermost that allow it.
 func (t *Sharer) TrustedIn(list []ir.Stmt) []ir.Stmt {
-	return (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-		if f, ok := s.(*ir.For); ok {
-			return t.Trusted(f, nil)
+	return trustedIn(t, (&ir.Rewrite{}).CopyStmts(list))
+}
+
+// trustedIn changes list, and returns what it becomes.
+func trustedIn(t *Sharer, list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.For:
+			if both := t.Trusted(s, nil); len(both) != 1 || both[0] != ir.Stmt(s) {
+				out = append(out, both...)
+				continue
+			}
+			s.Body = trustedIn(t, s.Body)
+		case *ir.If:
+			s.Then, s.Else = trustedIn(t, s.Then), trustedIn(t, s.Else)
+		case *ir.Block:
+			s.Body = trustedIn(t, s.Body)
+		case *ir.While:
+			s.Body = trustedIn(t, s.Body)
+		case *ir.Construct:
+			s.Body = trustedIn(t, s.Body)
 		}
-		return []ir.Stmt{s}
-	}}).CopyStmts(list)
+		out = append(out, s)
+	}
+	return out
 }
 
 // A quick is another way to write a loop, right where fits holds and the loop has an iteration.
@@ -63,11 +99,13 @@ func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 		fast, u.bounds = q.loop, q.fits
 	}
 	fast = t.CopyOf([]ir.Stmt{fast}, &t.Kernel.NumVars)[0].(*ir.For)
-	u.loop = fast
+	u.loop, u.changing = fast, changedIn(fast.Body)
+	u.changing.Add(fast.Var)
 	fast.Body = u.list(forms.Flat(fast.Body))
 	if !u.found || u.guarded == 0 {
 		return []ir.Stmt{whole}
 	}
+	out = append(out, u.front...)
 	t.Decide(at, "loop "+f.Var.Name, "loads without branches", "it only reads: where a check fails it runs again, up to the access that is wrong", "")
 	fast.Unroll = 0 // how far compilers unroll such loads by themselves is what was measured
 	run := []ir.Stmt{fast}
@@ -79,8 +117,22 @@ func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 		run = []ir.Stmt{&ir.If{Cond: build.Not(build.Ref(u.bad, at), at), Then: run, At: at}}
 	}
 	f.Unroll = 1 // it runs to fail: registers for more are taken from what runs otherwise
+	for _, g := range loopsIn(f.Body) {
+		if g.Unroll = 1; indexesArray(g) { // which is in registers only where no variable indexes it
+			g.Unroll = unroll.Later
+		}
+	}
 	out = append(append(out, run...), &ir.If{Cond: build.Ref(u.bad, at), Then: []ir.Stmt{f}, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// changedIn returns the variables that list declares or assigns to.
+func changedIn(list []ir.Stmt) *ir.VarSet {
+	out := ir.Declared(list)
+	for _, v := range ir.Assigned(list).List() {
+		out.Add(v)
+	}
+	return out
 }
 
 // indexesArray reports whether the variable of f, which runs a known number of turns, indexes an
@@ -94,6 +146,16 @@ func indexesArray(f *ir.For) bool {
 	})
 	_, known := analysis.ConstTrips(f)
 	return known && found
+}
+
+func loopsIn(list []ir.Stmt) (out []*ir.For) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if f, ok := s.(*ir.For); ok {
+			out = append(out, f)
+		}
+		return true
+	})
+	return out
 }
 
 // held is temp of what is more than a name.
@@ -115,6 +177,13 @@ type truster struct {
 	started bool    // bounds says that lo is not negative
 	guarded int
 	found   bool // nothing was met that cannot be rewritten
+
+	front    []ir.Stmt  // of the loop: what its bounds are compared with
+	changing *ir.VarSet // what differs between its iterations
+	maybe    int        // conditions around the place, inside the loop, or inside the outermost run
+	runs     []*ir.For  // the loops of known numbers of turns around the place
+	ahead    []ir.Stmt  // of the outermost of them
+	inside   *ir.VarSet // what differs between its turns
 }
 
 func (u *truster) list(list []ir.Stmt) []ir.Stmt {
@@ -133,7 +202,11 @@ func (u *truster) list(list []ir.Stmt) []ir.Stmt {
 			s.Value, ahead = u.expr(s.Value, ahead)
 		case *ir.If:
 			s.Cond, ahead = u.expr(s.Cond, ahead)
-			s.Then, s.Else = u.list(s.Then), u.list(s.Else)
+			u.maybe++
+			s.Then, s.Else = u.list(forms.Flat(s.Then)), u.list(forms.Flat(s.Else))
+			u.maybe--
+		case *ir.For:
+			ahead = u.run(s)
 		default:
 			u.found = false
 		}
@@ -185,13 +258,13 @@ func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 // load returns what stands for the checked load x.
 func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	at, f := x.At, u.loop
-	for _, v := range ir.ExprVars(x).List() {
+	for _, v := range ir.ExprVars(x).List() { // a place that hangs on what was loaded instead may be any
 		u.found = u.found && !u.moved.Has(v)
 	}
 	x.Checked = false
 	length := &ir.Len{X: x.X, At: at}
 	u.guarded++
-	if form, ok := analysis.AffineOf(x.I); ok && form.Equal(analysis.VarAffine(f.Var)) && f.Rel == ir.Lt {
+	if isVar(x.I, f.Var) && f.Rel == ir.Lt {
 		within := build.Compare(ir.Le, build.ToInt(u.hi), length, at)
 		if !u.started {
 			within = build.Compare(ir.LAnd, build.Compare(ir.Le, build.Int(0, at), build.ToInt(u.lo), at), within, at)
@@ -200,13 +273,199 @@ func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 		u.need(within)
 		return x, ahead
 	}
-	i, fits, value := u.Local("at", ir.IntType, at), u.Local("fits", ir.BoolType, at), u.Local("value", x.Type(), at)
+	if out := u.inRun(x); out != nil {
+		return out, ahead
+	}
+	if u.inLoop(x) {
+		return x, ahead
+	}
+	value, more := u.guardedValue(x)
+	if u.inside != nil {
+		u.inside.Add(value.Var)
+	}
+	return value, append(ahead, more...)
+}
+
+// guardedValue returns the element that x loads, and the statements that load it where it is there.
+func (u *truster) guardedValue(x *ir.Index) (*ir.Ref, []ir.Stmt) {
+	at := x.At
+	i, fits, list := u.test(x, build.ToInt(x.I), 0)
+	value := u.Local("value", x.Type(), at)
+	list = append(list, build.Decl(value, u.guardedLoad(x, i, fits), at), u.note(fits, at))
+	return build.Ref(value, at), list
+}
+
+// test declares that i is first and fits whether so many elements from there on are in what x
+// indexes, one and more.
+func (u *truster) test(x *ir.Index, first ir.Expr, more int64) (i, fits *ir.Var, list []ir.Stmt) {
+	at := x.At
+	i, fits = u.Local("at", ir.IntType, at), u.Local("fits", ir.BoolType, at)
 	i.Source = ir.Source(x.I)
-	ahead = append(ahead, build.Decl(i, build.ToInt(x.I), at),
-		build.Decl(fits, build.Compare(ir.LAnd, build.Compare(ir.Le, build.Int(0, at), build.Ref(i, at), at), build.Compare(ir.Lt, build.Ref(i, at), length, at), at), at),
-		build.Decl(value, u.guardedLoad(x, i, fits), at),
-		build.Assign(build.Ref(u.bad, at), build.Compare(ir.LOr, build.Ref(u.bad, at), build.Not(build.Ref(fits, at), at), at), at))
-	return build.Ref(value, at), ahead
+	end := build.Binary(ir.Sub, &ir.Len{X: x.X, At: at}, build.Int(more, at), at)
+	within := build.Compare(ir.LAnd, build.Compare(ir.Le, build.Int(0, at), build.Ref(i, at), at), build.Compare(ir.Lt, build.Ref(i, at), end, at), at)
+	return i, fits, []ir.Stmt{build.Decl(i, first, at), build.Decl(fits, within, at)}
+}
+
+// note notes where fits does not hold.
+func (u *truster) note(fits *ir.Var, at ir.Pos) ir.Stmt {
+	return build.Assign(build.Ref(u.bad, at), build.Compare(ir.LOr, build.Ref(u.bad, at), build.Not(build.Ref(fits, at), at), at), at)
+}
+
+// run rewrites a loop of a known number of turns, and returns what has to be computed ahead of it.
+func (u *truster) run(f *ir.For) (ahead []ir.Stmt) {
+	n, known := analysis.ConstTrips(f)
+	if step, ok := query.Int64(f.Step); !known || !ok || n < 1 || step < 1 || !f.Var.Type.IsInteger() || f.Directive != nil {
+		u.found = false
+		return nil
+	}
+	outermost := len(u.runs) == 0
+	maybe := u.maybe
+	if outermost {
+		u.ahead, u.inside, u.maybe = nil, changedIn(f.Body), 0
+	}
+	u.runs = append(u.runs, f)
+	f.Body = u.list(forms.Flat(f.Body))
+	u.runs = u.runs[:len(u.runs)-1]
+	if !outermost {
+		return nil
+	}
+	ahead, u.maybe = u.ahead, maybe
+	u.ahead, u.inside = nil, nil
+	return ahead
+}
+
+// inRun returns what stands for the load x of a run where each turn makes it: its first and its
+// last element are tested ahead of the run. It is nil where the place differs otherwise.
+func (u *truster) inRun(x *ir.Index) ir.Expr {
+	if len(u.runs) == 0 || u.maybe > 0 || u.changes(x.I, u.inside) {
+		return nil
+	}
+	at := x.At
+	first, offset, more := map[*ir.Var]ir.Expr{}, ir.Expr(build.Int(0, at)), int64(0)
+	for _, f := range u.runs {
+		by, ok := slope(x.I, f.Var)
+		lo, _ := query.Int64(f.Lo)
+		n, _ := analysis.ConstTrips(f)
+		step, _ := query.Int64(f.Step)
+		if !ok || max(n, step, lo, -lo) >= mostSlope {
+			return nil
+		}
+		if by == 0 {
+			continue
+		}
+		span, least := (n-1)*step, lo
+		if by < 0 {
+			least = lo + span
+		}
+		first[f.Var] = build.Convert(f.Var.Type, build.Int(least, at), at)
+		gone := build.Binary(ir.Sub, build.ToInt(build.Ref(f.Var, at)), build.Int(least, at), at)
+		offset = build.Binary(ir.Add, offset, build.Binary(ir.Mul, build.Int(by, at), gone, at), at)
+		more += max(by, -by) * span
+	}
+	if len(first) == 0 {
+		value, list := u.guardedValue(x)
+		u.ahead = append(u.ahead, list...)
+		return value
+	}
+	if x.X.(*ir.Ref).Var.Space != ir.Param || more >= mostSlope {
+		return nil
+	}
+	i, fits, list := u.test(x, ir.Subst(build.ToInt(x.I), first), more)
+	u.need(build.Compare(ir.Lt, build.Int(more, at), &ir.Len{X: x.X, At: at}, at))
+	safe := u.Local("safe", ir.IntType, at)
+	u.ahead = append(append(u.ahead, list...), build.Decl(safe, build.Choose(build.Ref(fits, at), build.Ref(i, at), build.Int(0, at), at), at), u.note(fits, at))
+	return build.Index(x.X, build.Binary(ir.Add, build.Ref(safe, at), offset, at), at)
+}
+
+// inLoop reports whether one test in front of the loop shows that the load x, which the variable of
+// the loop indexes from a place that is the same in all its iterations, is in range.
+func (u *truster) inLoop(x *ir.Index) bool {
+	f, at := u.loop, x.At
+	if len(u.runs) > 0 || u.maybe > 0 || f.Rel != ir.Lt || x.X.(*ir.Ref).Var.Space != ir.Param {
+		return false
+	}
+	others := &ir.VarSet{}
+	for _, v := range u.changing.List() {
+		if v != f.Var {
+			others.Add(v)
+		}
+	}
+	if by, ok := slope(x.I, f.Var); !ok || by != 1 || u.changes(x.I, others) {
+		return false
+	}
+	start := ir.Subst(build.ToInt(x.I), map[*ir.Var]ir.Expr{f.Var: build.Convert(f.Var.Type, u.lo, at)})
+	if !query.LoadFree(start) { // what only an iteration loads may not be there otherwise
+		start = build.Choose(build.Compare(ir.Lt, build.ToInt(u.lo), build.ToInt(u.hi), at), start, build.Int(0, at), at)
+	}
+	first, list := u.Temp("first", start, nil)
+	u.front = append(u.front, list...)
+	length := func() ir.Expr { return &ir.Len{X: x.X, At: at} }
+	if !u.started {
+		u.need(build.Compare(ir.Le, build.Int(0, at), build.ToInt(u.lo), at)) // no difference of bounds wraps
+	}
+	u.started = true
+	u.need(build.Compare(ir.LAnd, build.Compare(ir.Le, build.Int(0, at), first, at), build.Compare(ir.Lt, first, length(), at), at))
+	trips := build.Binary(ir.Sub, build.ToInt(u.hi), build.ToInt(u.lo), at)
+	u.need(build.Compare(ir.Le, trips, build.Binary(ir.Sub, length(), first, at), at))
+	return true
+}
+
+// changes reports whether e mentions a variable of set that is not that of a run.
+func (u *truster) changes(e ir.Expr, set *ir.VarSet) bool {
+	return slices.ContainsFunc(ir.ExprVars(e).List(), func(v *ir.Var) bool {
+		return set.Has(v) && !slices.ContainsFunc(u.runs, func(f *ir.For) bool { return f.Var == v })
+	})
+}
+
+// isVar reports whether e has the value of v.
+func isVar(e ir.Expr, v *ir.Var) bool {
+	if c, ok := e.(*ir.Convert); ok && c.T.Kind == ir.Int64 && v.Type.Kind != ir.Uint64 {
+		e = c.X
+	}
+	form, ok := analysis.AffineOf(e)
+	return ok && form.Equal(analysis.VarAffine(v)) || query.RefVar(e) == v && v.Type.IsInteger()
+}
+
+// mostSlope bounds the numbers of elements that are computed here.
+const mostSlope = 1 << 20
+
+// slope returns by how much e, an int, rises with v, also where sums wrap; ok is false where it
+// does not rise evenly.
+func slope(e ir.Expr, v *ir.Var) (by int64, ok bool) {
+	if !ir.ExprVars(e).Has(v) {
+		return 0, true
+	}
+	switch x := e.(type) {
+	case *ir.Ref:
+		return 1, x.Var == v && v.Type.Kind == ir.Int64
+	case *ir.Convert:
+		if r, ok := x.X.(*ir.Ref); ok && x.T.Kind == ir.Int64 {
+			return 1, r.Var == v && v.Type.IsInteger() && v.Type.Kind != ir.Uint64
+		}
+	case *ir.Binary:
+		if x.T == nil || x.T.Kind != ir.Int64 || x.Checked {
+			return 0, false
+		}
+		a, fine := slope(x.X, v)
+		b, right := slope(x.Y, v)
+		fine = fine && right
+		switch x.Op {
+		case ir.Add:
+			by = a + b
+		case ir.Sub:
+			by = a - b
+		case ir.Mul:
+			c, isConst := query.Int64(x.Y)
+			if !isConst {
+				c, isConst = query.Int64(x.X)
+			}
+			fine, by = fine && isConst && max(c, -c) < mostSlope, c*(a+b)
+		default:
+			fine = false
+		}
+		return by, fine && max(by, -by) < mostSlope
+	}
+	return 0, false
 }
 
 // need adds to what must hold of the bounds of the loop.
