@@ -151,6 +151,55 @@ func BlockReversed(n int, x, y []uint32) {
 	}
 }
 
+// BlockFilter has windows that neighbours share, from beside what a thread accesses at once.
+//
+//omp:target device(acc, smp)
+//omp:task in(f, x) inout(y)
+func BlockFilter(n int, f, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 9; i < n-3; i++ {
+		var s float32
+		for k := 0; k < 12; k++ {
+			s += f[k] * x[i+k-8]
+		}
+		y[i-4] = s
+	}
+}
+
+// BlockFluxes computes what neighbours have in common, in rows of which none begins at the first
+// element.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func BlockFluxes(n int, x, y []int32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 1; j < 62; j++ {
+			a, b, c := x[i*64+j-1], x[i*64+j], x[i*64+j+1]
+			left := (a*b+3)*(a-b)*(a+2*b)*(b*b-a) + (a-3*b)*(b+4)*(2*a-b)*(a*a-b)
+			right := (b*c+3)*(b-c)*(b+2*c)*(c*c-b) + (b-3*c)*(c+4)*(2*b-c)*(b*b-c)
+			y[i*64+j] = left*left*left - right*right*right
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a, b) inout(c)
+func BlockProducts(n int, a, b, c []float64) {
+	//omp:teams distribute parallel for collapse(3)
+	for q := 0; q < n; q++ {
+		for i := 0; i < 6; i++ {
+			for j := 0; j < 16; j++ {
+				var s float64
+				for k := 0; k < 10; k++ {
+					s += a[q*60+i*10+k] * b[q*160+k*16+j]
+				}
+				c[q*96+i*16+j] = s
+			}
+		}
+	}
+}
+
 // BlockRounds reads what it keeps in registers after it has stored to what it only writes, and
 // has loops that touch neither.
 //
@@ -236,6 +285,15 @@ func init() {
 		}},
 		{kernel: BlockReversed, args: func(n int, r *rand.Rand) []any {
 			return []any{n, ints[uint32](r, 8*n, 1<<30), make([]uint32, 8*n)}
+		}},
+		{kernel: BlockFilter, args: func(n int, r *rand.Rand) []any {
+			return []any{n, floats[float32](r, 12), floats[float32](r, n), make([]float32, n)}
+		}},
+		{kernel: BlockFluxes, args: func(n int, r *rand.Rand) []any {
+			return []any{n, ints[int32](r, 64*n, 99), make([]int32, 64*n)}
+		}},
+		{kernel: BlockProducts, args: func(n int, r *rand.Rand) []any {
+			return []any{n, floats[float64](r, 60*n), floats[float64](r, 160*n), make([]float64, 96*n)}
 		}},
 		{kernel: BlockRounds, args: func(n int, r *rand.Rand) []any {
 			return []any{n, ints[uint32](r, 8, 1<<30), ints[uint32](r, 8*n, 1<<30), make([]uint32, 8*n)}

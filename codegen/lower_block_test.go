@@ -119,7 +119,8 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 		kernel   any
 		strategy string
 	}{{BlockManyRows, "rows"}, {BlockManyLanes, "lanes"}, {BlockTorus, "blocks"}, {BlockRing, "blocks"}, {BlockClamped, "blocks"},
-		{BlockWeighted, "blocks"}, {BlockMixed, "blocks"}, {BlockInverses, "records"},
+		{BlockWeighted, "blocks"}, {BlockMixed, "blocks"}, {BlockFilter, "blocks"}, {BlockFluxes, "blocks"},
+		{BlockProducts, "blocks"}, {BlockInverses, "records"},
 		{BlockReversed, "records"}, {BlockRounds, "records"}, {BlockSome, "records"}} {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
@@ -131,6 +132,43 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, l.Strategies, c.strategy)
 			corpusCaseOf(t, c.kernel).compare(t, l.Program, false)
+		})
+	}
+}
+
+// A thread takes neighbouring columns where rows, and what is stored, begin at multiples of what it
+// accesses at once.
+func TestBlocks_NeighbouringColumns(t *testing.T) {
+	for _, c := range []struct {
+		name, loop, body string
+		near             bool
+	}{
+		{"filter", "for i := 0; i < n-8; i++", "for k := 0; k < 8; k++ { s += f[k] * x[i+k] }; y[i] = s", true},
+		{"stored beside it", "for i := 4; i < n-8; i++", "for k := 0; k < 8; k++ { s += f[k] * x[i+k] }; y[i+1] = s", false},
+		{"from beside it", "for i := 1; i < n-8; i++", "for k := 0; k < 8; k++ { s += f[k] * x[i+k] }; y[i] = s", true},
+		{"what neighbours compute alike", "for i := 1; i < n-8; i++", "s = g(x[i], x[i+1]) - g(x[i-1], x[i]); y[i] = s", true},
+		{"at times", "for i := 0; i < n-8; i++", "for k := 0; k < 8; k++ { s += f[k] * x[i+k] }; if s > 0 { y[i] = s }", false},
+		{"every other", "for i := 0; i < n-8; i++", "for k := 0; k < 8; k++ { s += f[k] * x[2*i+k] }; y[i] = s", false},
+		{"nothing shared", "for i := 0; i < n; i++", "s = x[i]; y[i] = s * f[0]", false},
+		{"two sizes", "for i := 0; i < n-8; i++", "for k := 0; k < 8; k++ { s += float32(z[k]) * x[i+k] }; y[i] = s + float32(z[i])", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, `//omp:target device(acc) contract
+//omp:task in(x, f, z) inout(y)
+func K(n int, x, f, y []float32, z []float64) {
+	//omp:teams distribute parallel for
+	`+c.loop+` {
+		var s float32
+		`+c.body+`
+	}
+}
+
+func g(a, b float32) float32 {
+	c := (a*b+3)*(a-b)*(a+2*b)*(b*b-a) + (a-3*b)*(b+4)*(2*a-b)*(a*a-b)
+	return (c*a-b)*(c*b-a)*(c+a*b) - (c-a)*(c-b)*(c-2)
+}`, codegen.LowerOptions{})
+			require.NoError(t, err)
+			require.Equal(t, c.near, strings.Contains(l.Explain(), "4 neighbouring columns"), l.Explain())
 		})
 	}
 }

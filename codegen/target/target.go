@@ -187,6 +187,7 @@ type Rows struct {
 type Blocks struct {
 	Gain       float64 // maximum fraction of the clock cycles of a single element that a block may take
 	Equal      float64 // candidates within this fraction of the best are equal: the smallest is taken
+	Near       float64 // maximum fraction of the clock cycles of others for neighbouring columns; Filter33, Products32
 	LoadShare  float64 // fraction of the clock cycles of loads that a busier unit does not hide
 	LeastTeam  int     // threads: a multiprocessor reaches as many warps only with few teams
 	Statements int64   // maximum of a thread

@@ -37,9 +37,31 @@ type block struct {
 	wrapped       int       // remainders and minima of body that fast does without
 	rows, columns int64     // of a thread
 	lanes         int64     // threads beside each other
+	near          nearness  // whether the columns of a thread are neighbours
 	flat          bool      // the column is the only loop: all warps of a team are beside each other
 	slabs         []*slabbed
 }
+
+// apart is how far the columns of a thread are from each other.
+func (b *block) apart() int64 {
+	if b.near != notNear {
+		return 1
+	}
+	return b.lanes
+}
+
+// first is the column that the first block begins at: aligned columns begin at a multiple, of which
+// those below the first of the loop are left out.
+func (b *block) first() ir.Expr {
+	lo, known := query.Int64(b.column.Lo)
+	if b.near != alignedColumns || !known {
+		return b.column.Lo
+	}
+	return build.Int(lo-(lo%b.columns+b.columns)%b.columns, b.column.At)
+}
+
+// early reports whether first is below the first column of the loop.
+func (b *block) early() bool { return !query.Same(b.first(), b.column.Lo) }
 
 // blocks returns the loop over sp whose threads take blocks, nil where that is not right or gains
 // nothing.
@@ -73,7 +95,11 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	at := sp.At
 	t.Launch.Warps = true
 	t.Trips.Width = max(t.Trips.Width, int(b.rows*b.columns))
-	t.Decide(at, "loop "+b.row.Var.Name, strconv.Itoa(int(b.rows))+" rows and "+strconv.Itoa(int(b.columns))+" columns of loop "+b.column.Var.Name+" in a thread at once",
+	columns := " columns"
+	if b.near != notNear {
+		columns = " neighbouring columns"
+	}
+	t.Decide(at, "loop "+b.row.Var.Name, strconv.Itoa(int(b.rows))+" rows and "+strconv.Itoa(int(b.columns))+columns+" of loop "+b.column.Var.Name+" in a thread at once",
 		"what one of them loads serves the others", "schedule(onetoone)")
 	switch {
 	case b.slabs != nil:
@@ -290,9 +316,11 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	}
 	lo, out := t.Temp("top", b.row.Lo, out)
 	hi, out := t.Temp("bottom", b.row.Hi, out)
-	left, out := t.Temp("left", b.column.Lo, out)
+	left, out := t.Temp("left", b.first(), out)
 	right, out := t.Temp("right", b.column.Hi, out)
-	across, out := t.Temp("across", over(b.column, width), out)
+	wide := *b.column
+	wide.Lo = b.first()
+	across, out := t.Temp("across", over(&wide, width), out)
 	down, out := t.Temp("down", over(b.row, height), out)
 	plane := build.Binary(ir.Mul, down, across, at)
 	if len(b.outer) > 0 {
@@ -332,9 +360,15 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	lane, level := build.Binary(ir.Sub, me, mul(div(me, build.Int(b.lanes, at)), b.lanes), at), div(me, build.Int(b.lanes, at))
 	i, j := t.Local(b.row.Var.Name, ir.IntType, at), t.Local(b.column.Var.Name, ir.IntType, at)
 	whole := build.Compare(ir.LAnd, build.Compare(ir.Le, add(build.Ref(i, at), build.Int(b.rows, at)), hi, at),
-		build.Compare(ir.Lt, add(build.Ref(j, at), build.Int((b.columns-1)*b.lanes, at)), right, at), at)
+		build.Compare(ir.Lt, add(build.Ref(j, at), build.Int((b.columns-1)*b.apart(), at)), right, at), at)
+	if b.early() {
+		whole = build.Compare(ir.LAnd, whole, build.Compare(ir.Le, b.column.Lo, build.Ref(j, at), at), at)
+	}
 	for _, c := range b.insideTests(i, j) {
 		whole = build.Compare(ir.LAnd, whole, c, at)
+	}
+	if b.near != notNear {
+		lane = mul(lane, b.columns)
 	}
 	mine, own := add(build.Ref(i0, at), mul(level, b.rows)), add(build.Ref(j0, at), lane)
 	if b.flat {
@@ -389,11 +423,14 @@ func jammed(t *Sharer, b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
 		}
 		out = append(out, build.Decl(rows[r], from, at))
 	}
+	if b.near == alignedColumns { // the first of a block is a multiple already, which back ends see by this
+		j = &ir.Binary{Op: ir.And, X: j, Y: build.Int(-b.columns, at), T: ir.IntType, At: at}
+	}
 	for c := range columns {
 		columns[c] = t.Local(b.column.Var.Name, ir.IntType, at)
 		from := j
 		if c > 0 {
-			from = build.Binary(ir.Add, build.Ref(columns[0], at), build.Int(int64(c)*b.lanes, at), at)
+			from = build.Binary(ir.Add, build.Ref(columns[0], at), build.Int(int64(c)*b.apart(), at), at)
 		}
 		out = append(out, build.Decl(columns[c], from, at))
 	}
@@ -439,8 +476,12 @@ func fused(t *Sharer, copies [][]ir.Stmt) []ir.Stmt {
 // oneByOne runs what there is of a thread's block at the edge of the space.
 func oneByOne(t *Sharer, b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	end := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(i, at), build.Int(b.rows, at), at), bottom}, T: ir.IntType, At: at}
-	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(j, at), build.Int(b.columns*b.lanes, at), at), right}, T: ir.IntType, At: at}
-	columns := &ir.For{Label: &ir.Label{}, Var: b.column.Var, Lo: build.Ref(j, at), Hi: least, Step: build.Int(b.lanes, at), Rel: ir.Lt, Unroll: 1,
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(j, at), build.Int(b.columns*b.apart(), at), at), right}, T: ir.IntType, At: at}
+	from := ir.Expr(build.Ref(j, at))
+	if b.early() {
+		from = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{from, b.column.Lo}, T: ir.IntType, At: at}
+	}
+	columns := &ir.For{Label: &ir.Label{}, Var: b.column.Var, Lo: from, Hi: least, Step: build.Int(b.apart(), at), Rel: ir.Lt, Unroll: 1,
 		Body: slices.Clone(b.body), At: at}
 	rows := &ir.For{Label: &ir.Label{}, Var: b.row.Var, Lo: build.Ref(i, at), Hi: end, Step: build.Int(1, at), Rel: ir.Lt, Unroll: 1,
 		Body: []ir.Stmt{columns}, At: at}

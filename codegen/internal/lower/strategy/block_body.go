@@ -249,7 +249,7 @@ func (b *block) insideTests(i, j *ir.Var) []ir.Expr {
 			form = form.AddConst(rise.Terms[0].Coef * (b.rows - 1))
 		}
 		if rise, _ := form.Coef(b.column.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
-			form = form.AddConst(rise.Terms[0].Coef * (b.columns - 1) * b.lanes)
+			form = form.AddConst(rise.Terms[0].Coef * (b.columns - 1) * b.apart())
 		}
 		all.need(form.Subst(b.row.Var, analysis.VarAffine(i)).Subst(b.column.Var, analysis.VarAffine(j)))
 	}

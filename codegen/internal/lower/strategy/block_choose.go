@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
 	"github.com/gompss/gompss/codegen/target"
 )
 
@@ -21,14 +22,30 @@ const (
 )
 
 // A shape is a candidate.
-type shape struct{ rows, columns, lanes int64 }
+type shape struct {
+	rows, columns, lanes int64
+	near                 nearness
+}
+
+// A nearness says whether the columns of a thread are neighbours; else those of the threads are.
+type nearness uint8
+
+const (
+	notNear        nearness = iota
+	nearColumns             // and each of their accesses is one of its own, as they begin anywhere
+	alignedColumns          // and a thread accesses them all at once
+)
+
+// apart is how far the columns of a thread are from each other.
+func (s shape) apart() int64 { return (&block{lanes: s.lanes, near: s.near}).apart() }
 
 // shapes are the candidates for b, smallest first.
-func (b *block) shapes(limits target.Blocks) []shape {
+func (b *block) shapes(limits target.Blocks, word ir.Bytes) []shape {
 	var out []shape
+	near, kind := nearnessOf(b, word)
 	across, known := analysis.ConstTrips(b.column)
 	for _, rc := range [][2]int64{{2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 4}, {8, 1}, {4, 2}, {2, 4}, {1, 8}, {4, 4}, {8, 2}, {8, 4}} {
-		s := shape{rc[0], rc[1], blockLanes}
+		s := shape{rc[0], rc[1], blockLanes, notNear}
 		for known && !b.flat && s.lanes > 8 && s.lanes*s.columns > across {
 			s.lanes /= 2
 		}
@@ -37,9 +54,75 @@ func (b *block) shapes(limits target.Blocks) []shape {
 		}
 		if c := (&block{row: b.row, rows: s.rows, lanes: s.lanes, flat: b.flat}); c.threads(limits.Team) == 0 || c.threads(limits.Team) >= limits.LeastTeam {
 			out = append(out, s)
+			if s.columns == near {
+				s.near = kind
+				out = append(out, s)
+			}
 		}
 	}
 	return out
+}
+
+// nearnessOf returns how many neighbouring columns a thread may take, as many as it can access at
+// once, 0 where that is not so: each element of a column has to be the neighbour of that of the
+// column before. They are aligned where rows begin at multiples of so many, as does what is stored.
+// Loads may begin anywhere: those of neighbouring columns overlap.
+func nearnessOf(b *block, most ir.Bytes) (int64, nearness) {
+	var size ir.Bytes
+	fine, even := true, true
+	places := func(e ir.Expr, stored bool) {
+		ir.WalkExpr(e, func(e ir.Expr) bool {
+			ix, ok := e.(*ir.Index)
+			if !ok || ix.X.Type().Kind != ir.Slice || !ir.ExprVars(ix.I).Has(b.column.Var) {
+				return fine
+			}
+			if size == 0 {
+				size = ix.Type().Size
+			}
+			if fine = fine && size > 0 && ix.Type().Size == size && most%size == 0; fine {
+				near, multiple := aligned(ix.I, b.column.Var, int64(most/size), stored)
+				fine, even = near, even && multiple
+			}
+			return fine
+		})
+	}
+	ir.WalkStmts(b.fast, func(s ir.Stmt) bool {
+		for _, e := range query.DirectExprs(s) {
+			places(e, false)
+		}
+		if a, ok := s.(*ir.Assign); ok && !query.IsRef(a.Place) {
+			fine = fine && ir.ExprVars(a.Place).Has(b.column.Var)
+			places(a.Place, true)
+		}
+		return fine
+	})
+	_, known := query.Int64(b.column.Lo)
+	switch {
+	case !fine || size == 0 || branches(b.fast): // what is accessed at times is accessed one by one
+		return 0, notNear
+	case even && known:
+		return int64(most / size), alignedColumns
+	}
+	return int64(most / size), nearColumns
+}
+
+// aligned reports whether index e rises by one with v, and whether all else in it is multiples of
+// n, the constant too where whole says so.
+func aligned(e ir.Expr, v *ir.Var, n int64, whole bool) (near, multiple bool) {
+	form, ok := analysis.AffineOf(e)
+	if !ok {
+		return false, false
+	}
+	coef, ok := form.Coef(v)
+	if c, isConst := coef.Const(); !ok || !isConst || c != 1 {
+		return false, false
+	}
+	for _, t := range form.Without(v).Terms {
+		if t.Coef%n != 0 && (len(t.Atoms) > 0 || whole) {
+			return true, false
+		}
+	}
+	return true, true
 }
 
 // chooseBlock takes the candidate with the fewest clocks whose values fit the registers.
@@ -50,15 +133,18 @@ func (t *Sharer) chooseBlock(b *block) bool {
 		w := c.of(s)
 		return gpu.Clocks(w) + gpu.Tuning.Blocks.LoadShare*gpu.Clocks(target.Work{Loads: w.Loads})
 	}
-	least := clocksOf(shape{1, 1, blockLanes})
+	least := clocksOf(shape{1, 1, blockLanes, notNear})
 	alone := least + gpu.Clocks(target.Work{Int: float64(gpu.Tuning.Remainder * b.wrapped)})
 	var fits []shape
 	var clocks []float64
-	for _, s := range b.shapes(gpu.Tuning.Blocks) {
+	for _, s := range b.shapes(gpu.Tuning.Blocks, gpu.Memory.Word) {
 		if c.registers(b, s) > blockRegisters(gpu) || c.statements*s.rows*s.columns > gpu.Tuning.Blocks.Statements {
 			continue
 		}
 		each := clocksOf(s)
+		if s.near != notNear && each > gpu.Tuning.Blocks.Near*least {
+			continue
+		}
 		fits, clocks = append(fits, s), append(clocks, each)
 		least = min(least, each)
 	}
@@ -66,7 +152,7 @@ func (t *Sharer) chooseBlock(b *block) bool {
 		if clocks[k] <= gpu.Tuning.Blocks.Equal*least && clocks[k] <= gpu.Tuning.Blocks.Gain*alone {
 			k = otherSides(fits, clocks, k, t.Opt.Choice.Parameter("blocks"))
 			s = fits[k]
-			b.rows, b.columns, b.lanes = s.rows, s.columns, s.lanes
+			b.rows, b.columns, b.lanes, b.near = s.rows, s.columns, s.lanes, s.near
 			t.Decide(b.row.At, "block of loop "+b.row.Var.Name, fmt.Sprintf("%.1f clocks of a multiprocessor for 32 elements", clocks[k]),
 				fmt.Sprintf("one by one they take %.1f on %s: what is loaded counts, and the %d registers", alone, gpu.Name, c.registers(b, s)), "")
 			return true
@@ -218,7 +304,7 @@ func (c *loadCount) places(l blockLoad, s shape, f func(key string)) {
 				form = form.Subst(c.b.row.Var, analysis.VarAffine(c.b.row.Var).AddConst(r))
 			}
 			if l.ofColumn && k > 0 {
-				form = form.Subst(c.b.column.Var, analysis.VarAffine(c.b.column.Var).AddConst(k*s.lanes))
+				form = form.Subst(c.b.column.Var, analysis.VarAffine(c.b.column.Var).AddConst(k*s.apart()))
 			}
 			f(l.slice + "@" + formKey(form))
 		}
@@ -347,7 +433,11 @@ func (v *blockValues) list(list []ir.Stmt, weight float64) {
 				v.vars[r.Var] = n
 				continue
 			}
-			v.work.Stores += weight
+			stores := weight
+			if v.shape.near == nearColumns {
+				stores *= float64(v.shape.columns)
+			}
+			v.work.Stores += stores
 		case *ir.If:
 			v.expr(s.Cond, weight)
 			v.list(s.Then, weight)
@@ -468,6 +558,12 @@ func (v *blockValues) load(e *ir.Index, weight float64) int {
 	}
 	if vars.Has(b.column.Var) || !known { // else all lanes read the same word
 		weight *= float64(max(e.Type().Size, 4) / 4)
+		switch {
+		case v.shape.near == nearColumns: // a load touches as many lines as all together
+			weight *= float64(v.shape.columns)
+		case v.shape.near == alignedColumns && known && !vars.Has(b.row.Var): // the rows of a warp read the same, all at once
+			weight *= float64(v.shape.lanes) / blockLanes
+		}
 	}
 	key := value{op: "l" + ir.ExprString(e.X)}
 	if known {
@@ -475,7 +571,7 @@ func (v *blockValues) load(e *ir.Index, weight float64) int {
 			form = form.Subst(b.row.Var, analysis.VarAffine(b.row.Var).AddConst(v.r))
 		}
 		if vars.Has(b.column.Var) {
-			form = form.Subst(b.column.Var, analysis.VarAffine(b.column.Var).AddConst(v.k*v.shape.lanes))
+			form = form.Subst(b.column.Var, analysis.VarAffine(b.column.Var).AddConst(v.k*v.shape.apart()))
 		}
 		key.a = v.text(formKey(form))
 	} else {

@@ -91,9 +91,9 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 // the most first.
 func slabSides(u target.Slabs, words ir.Bytes, wide bool) (out []shape) {
 	if wide {
-		out = append(out, shape{2 * u.Rows, u.Wide / (2 * u.Rows), slabLanes})
+		out = append(out, shape{2 * u.Rows, u.Wide / (2 * u.Rows), slabLanes, notNear})
 	}
-	for _, s := range []shape{{2 * u.Rows, u.Columns, blockLanes}, {u.Rows, u.Columns, blockLanes}, {u.Rows, u.Columns / 2, blockLanes}} {
+	for _, s := range []shape{{2 * u.Rows, u.Columns, blockLanes, notNear}, {u.Rows, u.Columns, blockLanes, notNear}, {u.Rows, u.Columns / 2, blockLanes, notNear}} {
 		if s.rows*s.columns*int64(words) <= u.Words {
 			out = append(out, s)
 		}
