@@ -143,23 +143,36 @@ func TestRandomFlowsOnPoCL(t *testing.T) {
 	require.Positive(t, ran)
 }
 
-// TestClausesInEveryNestingOnPoCL runs some kernels of the nesting table with clauses on PoCL, or all
-// with GOMPSS_NESTS=all.
+// shareOfNests returns which kernels of the nesting table run: those whose number modulo the
+// second result is the first. GOMPSS_NESTS=all takes all, GOMPSS_NESTS=2/16 every 16th from the
+// third on, so that several processes share the table.
+func shareOfNests(t *testing.T) (first, step int) {
+	t.Helper()
+	switch text := os.Getenv("GOMPSS_NESTS"); {
+	case text == "all":
+		return 0, 1
+	case text != "":
+		_, err := fmt.Sscanf(text, "%d/%d", &first, &step)
+		require.NoError(t, err, "GOMPSS_NESTS")
+		require.True(t, 0 <= first && first < step, "GOMPSS_NESTS=%s", text)
+		return first, step
+	case testing.Short():
+		return 330, 331
+	}
+	return 82, 83
+}
+
+// TestClausesInEveryNestingOnPoCL runs some kernels of the nesting table with clauses on PoCL, or
+// those that GOMPSS_NESTS names.
 func TestClausesInEveryNestingOnPoCL(t *testing.T) {
 	d := openPoCL(t)
 	table := tableClauses(t)
 	legal, _ := nestingTable(t)
-	every := 83
-	switch {
-	case os.Getenv("GOMPSS_NESTS") == "all":
-		every = 1
-	case testing.Short():
-		every = 331
-	}
+	first, step := shareOfNests(t)
 	ran, refused, at := 0, 0, 0
 	for _, n := range legal {
 		for j := range n.kernels(table) {
-			if at++; at%every != 0 {
+			if at++; (at-1)%step != first {
 				continue
 			}
 			c := makeClauseNest(table, n, j, "")
@@ -175,7 +188,9 @@ func TestClausesInEveryNestingOnPoCL(t *testing.T) {
 				refused++
 				continue
 			}
-			ran++
+			if ran++; ran%100 == 0 {
+				t.Logf("%d ran, the last is number %d", ran, at)
+			}
 			want, got := c.want(), newClauseMemory()
 			err = d.run(k, []any{got.x, got.y, got.z, got.c})
 			equal := slices.Equal(want.x, got.x) && slices.Equal(want.y, got.y) && (want.lostZ || slices.Equal(want.z, got.z)) && slices.Equal(want.c, got.c)
