@@ -165,11 +165,7 @@ func (v *interval) takeSlot(slots *[]int) {
 // takeOver gives v the register of the value that it is a copy of, where that one ends with the
 // copy.
 func (c *allocation) takeOver(v *interval, byReg []*interval, active []*interval) bool {
-	at := v.lo
-	if c.near {
-		at = c.order[at]
-	}
-	s := &c.steps[at]
+	s := &c.steps[c.order[v.lo]]
 	if s.kind != StepInst || !isCopy(s) || s.Args[0].Reg != v.reg {
 		return false
 	}

@@ -47,8 +47,8 @@ type Code struct {
 	labels     int
 	pool       []byte             // constants, behind the code
 	cold       int                // the first step of what is seldom run; 0: nothing is
-	near       bool               // registers are given out as if what is seldom run stood behind the jumps to it
-	order      []int              // then, the steps in that order
+	near       bool               // the code works on single numbers
+	order      []int              // the steps in the order in which registers are given out
 	yields     map[vcode.Reg]bool // registers that are given up before others: their values are as good in memory
 	SpillBytes int                // bytes of spilled values
 	At         ir.Pos             // of the steps that are added

@@ -124,16 +124,10 @@ func (c *flow) intervals() []interval {
 }
 
 // lay puts the blocks into the order in which registers are given out, and returns where each
-// begins: as they stand, or each that is seldom run behind the first jump to it, so that what only
-// a report needs does not occupy a register from there to the end of the code.
+// begins: those that are seldom run stand behind the first jump to them, so that what only a report
+// needs does not occupy a register from there to the end of the code.
 func (c *flow) lay(blocks []span) (begins []int) {
 	begins = make([]int, len(blocks))
-	if !c.near {
-		for b := range blocks {
-			begins[b] = blocks[b].lo
-		}
-		return begins
-	}
 	c.order = make([]int, 0, len(c.steps))
 	laid := make([]bool, len(blocks))
 	var put func(b int)
@@ -147,7 +141,7 @@ func (c *flow) lay(blocks []span) (begins []int) {
 			c.order = append(c.order, i)
 		}
 		for _, next := range slices.Backward(blocks[b].next) { // where it jumps to, and what follows
-			if blocks[next].lo >= c.cold {
+			if c.cold > 0 && blocks[next].lo >= c.cold {
 				put(next)
 			}
 		}
