@@ -213,8 +213,8 @@ func (g *reductions) endGroup(ordered []*sum, groups vcode.Reg) {
 }
 
 // orderedLoop selects one block of a loop with ordered sums. A round of the main loop has a copy of
-// the body for each accumulator. If these copies are too many, and for the remainder, there is one
-// copy, and the accumulators are rotated after it.
+// the body for each accumulator, and so has the remainder. If these copies are too many, there are
+// a few, and the accumulators are rotated after them.
 func (g *looping) orderedLoop(s *ir.For, at *laneCount, ordered []*sum, end mach.Label) {
 	unroll := g.Unroll
 	vectors := order.Lanes / g.Lanes
@@ -223,20 +223,17 @@ func (g *looping) orderedLoop(s *ir.For, at *laneCount, ordered []*sum, end mach
 	if whole {
 		g.Unroll = together
 		g.fullLoop(s, at, ordered, vectors)
-		if !g.ISA.Short() {
+		if g.ISA.Short() { // masks work lane by lane there
+			g.lastVectors(s, at, ordered, vectors, end)
+		} else {
 			g.lastRound(s, at, ordered, vectors, end)
-			g.Unroll = unroll
-			return
 		}
+		g.Unroll = unroll
+		return
 	}
 	turns := g.zeroTurns()
-	if !whole || g.ISA.Short() { // masks work lane by lane there
-		g.Unroll = together
-		if whole {
-			g.Unroll = 1
-		}
-		g.turningLoop(s, at, ordered, turns)
-	}
+	g.Unroll = together
+	g.turningLoop(s, at, ordered, turns)
 	g.Unroll = unroll
 	g.orderedTail(s, at, ordered, turns, end)
 }
@@ -291,6 +288,87 @@ func (g *looping) lastRound(s *ir.For, at *laneCount, ordered []*sum, vectors in
 		}
 	}
 	g.Loops[len(g.Loops)-1] = at.frame
+}
+
+// lastVectors is lastRound without masks but for what remains behind whole vectors: as many copies
+// together as in the main loop, then single ones. The copy under a mask has accumulators of its
+// own, as there is one for all.
+func (g *looping) lastVectors(s *ir.For, at *laneCount, ordered []*sum, vectors int, end mach.Label) {
+	inner, together, n := *at.frame, g.Unroll, int64(g.Lanes)
+	inner.BreakTo = end
+	g.enterBody(s, &inner)
+	body := func(first, copies int) {
+		g.Unroll = copies
+		g.use(ordered, first)
+		inner.NextTo = g.NewLabel()
+		g.straight = 0
+		g.list(s.Body)
+		g.Place(inner.NextTo)
+		g.AddConst(at.base, at.step*n*int64(copies))
+		g.AddConst(at.left, -n*int64(copies))
+	}
+	part, masked, which := g.NewVectors(len(ordered)), g.NewLabel(), g.NewGeneral()
+	leave := func(u int, k mach.Cond) {
+		l := g.NewLabel()
+		g.Jump(k, l)
+		g.Later(l, func() {
+			g.Test(at.left)
+			g.Jump(mach.CondLE, end)
+			g.SetGeneral(which, int64(u))
+			for i, x := range ordered {
+				g.Move(part[i], x.all[u])
+			}
+			g.Jump(mach.Always, masked)
+		})
+	}
+	var singles []mach.Label
+	for first := 0; first < vectors; first += together {
+		singles = append(singles, g.NewLabel())
+		if first+together < vectors { // the last vectors are never all full
+			g.CompareConst(at.left, n*int64(together))
+			g.Jump(mach.CondL, singles[len(singles)-1])
+			body(first, together)
+		}
+	}
+	for i := len(singles) - 1; i >= 0; i-- {
+		g.Place(singles[i])
+		u := i * together
+		for range together - 1 {
+			g.CompareConst(at.left, n)
+			leave(u, mach.CondL)
+			body(u, 1)
+			u++
+		}
+		leave(u, mach.Always)
+	}
+	g.Place(masked)
+	g.Unroll = 1
+	for i, x := range ordered {
+		x.inner.Vectors = part[i : i+1]
+	}
+	inner.NextTo = g.NewLabel()
+	g.maskedCopy(s, at)
+	g.Place(inner.NextTo)
+	g.PausePoint()
+	putBack(g, ordered, part, which, 0, vectors, end)
+	g.Loops[len(g.Loops)-1] = at.frame
+}
+
+// putBack moves part to the accumulators whose number, from lo to hi, is in register which.
+func putBack(g *looping, ordered []*sum, part []vcode.Reg, which vcode.Reg, lo, hi int, end mach.Label) {
+	if hi-lo > 1 {
+		half, upper := (lo+hi)/2, g.NewLabel()
+		g.CompareConst(which, int64(half))
+		g.Jump(mach.CondGE, upper)
+		putBack(g, ordered, part, which, lo, half, end)
+		g.Place(upper)
+		putBack(g, ordered, part, which, half, hi, end)
+		return
+	}
+	for i, x := range ordered {
+		g.Move(x.all[lo], part[i])
+	}
+	g.Jump(mach.Always, end)
 }
 
 // maskedCopy selects the body for one vector under a mask of the remaining iterations.
