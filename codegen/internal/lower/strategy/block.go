@@ -13,32 +13,33 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Two loops around a third, in which iterations of neighbouring rows read the same elements, and
-// those of neighbouring columns too, as in a product of matrices: a thread takes several rows and
-// columns at once and runs the inner loop once for all, so that what it loads serves each row, or
-// each column. The order of the iterations of the inner loop stays as it was for each of them, and
-// so does every bit of the results. A team takes a rectangle of them, 32 threads beside each other:
-// the columns are neighbours' in memory.
-// Source: measured on an H200, product of 4096 x 4096 matrices of float32 without contraction,
-// kernels written by hand: 4.9 TFLOP/s with an element a thread, 8.0 with 4 rows, 10.4 with 8 rows,
-// 16.1 with 4 rows and 4 columns, 16.4 with 8 and 4.
+// The strategy "blocks" is register tiling of a nest of two parallel loops, rows and columns,
+// around an inner loop, such as a matrix product. A thread executes several rows and columns
+// together and runs the inner loop once for all of them, so that an element that it loads is used
+// by all columns of a row, or by all rows of a column. For each row and column the inner loop keeps
+// the order of its iterations, so the results are bit-identical. A team takes a rectangle of rows
+// and columns, in which 32 neighbouring threads take neighbouring columns, or neighbouring groups
+// of columns: their accesses are contiguous in memory. Source: measured on an H200, product of 4096
+// x 4096 matrices of float32 without contraction, kernels written by hand: 4.9 TFLOP/s with an
+// element a thread, 8.0 with 4 rows, 10.4 with 8 rows, 16.1 with 4 rows and 4 columns, 16.4 with 8
+// and 4.
 
 const (
-	blockLanes = 32 // threads of a team beside each other
+	blockLanes = 32 // neighbouring threads of a team that take columns of the same rows
 )
 
-// A block is what the loop over blocks is made from.
+// A block describes the register tile of a thread and the nest that it is cut from.
 type block struct {
-	outer         []*ir.For // around row and column
+	outer         []*ir.For // the loops around row and column
 	row, column   *ir.For
-	body          []ir.Stmt // of an iteration
-	fast          []ir.Stmt // the same where inside holds, short loops written out
-	inside        []ir.Expr // conditions over the row and the column that the body asks for
-	wrapped       int       // remainders and minima of body that fast does without
-	rows, columns int64     // of a thread
-	lanes         int64     // threads beside each other
-	near          nearness  // whether the columns of a thread are neighbours
-	flat          bool      // the column is the only loop: all warps of a team are beside each other
+	body          []ir.Stmt // body of an iteration
+	fast          []ir.Stmt // body if inside holds, with short loops unrolled
+	inside        []ir.Expr // conditions over row and column under which fast is correct
+	wrapped       int       // number of remainders and minima of body that fast does not need
+	rows, columns int64     // size of the tile of a thread
+	lanes         int64     // neighbouring threads that take columns of the same rows
+	near          nearness  // whether the columns of a thread are contiguous
+	flat          bool      // the nest has no loop but column: all warps of a team share the columns
 	slabs         []*slabbed
 }
 
@@ -63,8 +64,8 @@ func (b *block) first() ir.Expr {
 // early reports whether first is below the first column of the loop.
 func (b *block) early() bool { return !query.Same(b.first(), b.column.Lo) }
 
-// blocks returns the loop over sp whose threads take blocks, nil where that is not right or gains
-// nothing.
+// blocks returns the loop over sp in which each thread executes a register tile, or nil if this is
+// not legal or not profitable.
 func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
@@ -76,7 +77,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 		return nil
 	}
 	b := &block{column: sp.Loops[sp.Order[n-1]], body: merged(propagated(query.Flatten(body))), lanes: blockLanes}
-	if n == 1 { // a plane of one row
+	if n == 1 { // one row
 		b.flat = true
 		one := t.Local("row", ir.IntType, sp.At)
 		b.row = &ir.For{Label: &ir.Label{}, Var: one, Lo: build.Int(0, sp.At), Hi: build.Int(1, sp.At), Step: build.Int(1, sp.At), Rel: ir.Lt, At: sp.At}
@@ -113,8 +114,8 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	return overBlocks(t, b, p, at)
 }
 
-// threads is the size of a team that has no rows too many, at most so many threads; 0 leaves it to
-// the device.
+// threads returns the smallest team size that covers the rows of the nest, at most most, or 0 if
+// the device chooses the size.
 func (b *block) threads(most int64) int {
 	rows, ok := analysis.ConstTrips(b.row)
 	if !ok || b.flat {
@@ -124,8 +125,8 @@ func (b *block) threads(most int64) int {
 	return int(min(max((n+forms.LeastWarp-1)/forms.LeastWarp*forms.LeastWarp, forms.LeastWarp), most))
 }
 
-// measure chooses the rows and columns of a thread. It reports false for a body that is more than
-// loads and arithmetic around inner loops that all its iterations run alike.
+// measure chooses the rows and columns of a thread. It reports false if the body has other
+// statements than loads, arithmetic, and inner loops with the same bounds in all iterations.
 func (t *Sharer) measure(b *block) bool {
 	own := ir.Declared(b.body)
 	own.Add(b.row.Var)
@@ -162,7 +163,7 @@ func (t *Sharer) measure(b *block) bool {
 	b.splitWrapped()
 	b.splitInside()
 	if !blockable(t, b.fast, own) || b.flat && slices.ContainsFunc(b.fast, holdsLoop) {
-		return false // what one iteration reads again and again would leave the cache where a thread had several
+		return false // several columns a thread would evict the elements that an inner loop reads repeatedly
 	}
 	if b.flat && inRecords(b.fast, b.column.Var) {
 		return false
@@ -170,9 +171,9 @@ func (t *Sharer) measure(b *block) bool {
 	return t.chooseBlock(b)
 }
 
-// inRecords reports whether iterations of v that are neighbours touch elements with others between
-// them, as members of records are: the lines that they have in common are in the cache for as long
-// only as a thread has few of them.
+// inRecords reports whether list has an access whose index advances by more than one element with
+// v, as accesses to members of records do. Neighbouring iterations then share cache lines, which
+// stay in the cache only if a thread executes few iterations together.
 func inRecords(list []ir.Stmt, v *ir.Var) bool {
 	found := false
 	ir.WalkExprs(list, func(e ir.Expr) bool {
@@ -187,8 +188,8 @@ func inRecords(list []ir.Stmt, v *ir.Var) bool {
 	return found
 }
 
-// blockable reports whether list is arithmetic on scalars and elements around loops that all rows
-// and columns run alike.
+// blockable reports whether list has only scalar arithmetic, accesses to elements, and loops with
+// the same bounds for all rows and columns. own are the variables that differ between iterations.
 func blockable(t *Sharer, list []ir.Stmt, own *ir.VarSet) bool {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -235,8 +236,8 @@ func holdsLoop(s ir.Stmt) bool {
 	return found
 }
 
-// runsAlike reports whether f is a loop of loads and arithmetic with the same bounds for all rows
-// and columns.
+// runsAlike reports whether f has only loads and arithmetic, and the same bounds for all rows and
+// columns.
 func runsAlike(t *Sharer, f *ir.For, own *ir.VarSet) bool {
 	for _, e := range []ir.Expr{f.Lo, f.Hi, f.Step} {
 		if !query.LoadFree(e) || !forms.PlainValue(e) {
@@ -276,7 +277,7 @@ func runsAlike(t *Sharer, f *ir.For, own *ir.VarSet) bool {
 	return true
 }
 
-// without returns the variables of s but v.
+// without returns the variables of s except v.
 func without(s *ir.VarSet, v *ir.Var) *ir.VarSet {
 	out := &ir.VarSet{}
 	for _, w := range s.List() {
@@ -287,7 +288,7 @@ func without(s *ir.VarSet, v *ir.Var) *ir.VarSet {
 	return out
 }
 
-// assignsPlain reports whether list does nothing but assign plain values to variables.
+// assignsPlain reports whether all statements of list assign plain values to variables.
 func assignsPlain(list []ir.Stmt) bool {
 	for _, s := range list {
 		if a, ok := s.(*ir.Assign); !ok || !query.IsRef(a.Place) || !forms.PlainValue(a.Value) {
@@ -297,13 +298,13 @@ func assignsPlain(list []ir.Stmt) bool {
 	return true
 }
 
-// overBlocks returns the loop over the blocks of the teams.
+// overBlocks returns the loop in which the teams execute the blocks of the iteration space.
 func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	mul := func(x ir.Expr, c int64) ir.Expr { return build.Binary(ir.Mul, x, build.Int(c, at), at) }
 	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
-	over := func(f *ir.For, size ir.Expr) ir.Expr { // how many blocks its iterations make
+	over := func(f *ir.For, size ir.Expr) ir.Expr { // number of blocks in the iterations of f
 		n := build.Trips(f, f.Lo, f.Hi, f.Step)
 		return div(build.Binary(ir.Sub, add(n, size), build.Int(1, at), at), size)
 	}
@@ -327,7 +328,7 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 		plane, out = t.Temp("plane", plane, out)
 	}
 	total := plane
-	var counts []ir.Expr // of the loops around
+	var counts []ir.Expr // trip counts of the outer loops
 	for _, f := range b.outer {
 		var n ir.Expr
 		n, out = t.Temp("count", build.Trips(f, f.Lo, f.Hi, f.Step), out)
@@ -343,7 +344,7 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	}
 	i0, j0 := t.Local(b.row.Var.Name+"0", ir.IntType, at), t.Local(b.column.Var.Name+"0", ir.IntType, at)
 	line := t.Local("line", ir.IntType, at)
-	least := func(x, y ir.Expr) ir.Expr { // changes nothing, and tells back ends how large an index can be
+	least := func(x, y ir.Expr) ir.Expr { // without effect on the value; gives back ends the range of an index
 		return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
 	}
 	most := func(x, y ir.Expr) ir.Expr {
@@ -379,8 +380,8 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	return turns(t, out, turn, k, total, first, stride, at)
 }
 
-// around declares the variables of the loops around row and column in block k, and returns what is
-// left of k in their plane.
+// around declares the induction variables of the outer loops in block k. It returns the
+// declarations and the number of the block in the plane of row and column.
 func around(t *Sharer, b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	if len(b.outer) == 0 {
 		return nil, k
@@ -398,20 +399,21 @@ func around(t *Sharer, b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) 
 			number = rest
 		}
 		own := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, f.Lo, digit, at), f.Hi}, T: ir.IntType, At: at}
-		own = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{own, f.Lo}, T: ir.IntType, At: at} // changes nothing: for back ends
+		own = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{own, f.Lo}, T: ir.IntType, At: at} // without effect on the value: gives back ends the range
 		out = append(out, build.Decl(f.Var, own, at))
 	}
 	return out, inPlane
 }
 
-// turns runs turn for the blocks k that a team takes, behind what out computes.
+// turns returns out followed by the loop that runs turn for each block k of a team.
 func turns(t *Sharer, out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
 	next := build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), total, at), Post: []ir.Stmt{next}, Body: turn, At: at}
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(k, first, at), loop), At: at}}
 }
 
-// jammed runs the rows from i on and the columns from j on, a team's width apart.
+// jammed returns the unroll-and-jammed body: b.rows rows from i on, and b.columns columns from j on
+// with a stride of b.apart().
 func jammed(t *Sharer, b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
 	rows, columns := make([]*ir.Var, b.rows), make([]*ir.Var, b.columns)
 	var out []ir.Stmt
@@ -444,7 +446,8 @@ func jammed(t *Sharer, b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
 	return append(out, fused(t, copies)...)
 }
 
-// fused is interleaved with the loops at the same place of all copies made one.
+// fused interleaves the copies like interleaved, and fuses the loops at the same position of all
+// copies into one loop.
 func fused(t *Sharer, copies [][]ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for k, s := range copies[0] {
@@ -473,7 +476,8 @@ func fused(t *Sharer, copies [][]ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// oneByOne runs what there is of a thread's block at the edge of the space.
+// oneByOne returns the remainder loops: they execute the part of a thread's block that lies inside
+// the iteration space, one iteration at a time.
 func oneByOne(t *Sharer, b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	end := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(i, at), build.Int(b.rows, at), at), bottom}, T: ir.IntType, At: at}
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(j, at), build.Int(b.columns*b.apart(), at), at), right}, T: ir.IntType, At: at}

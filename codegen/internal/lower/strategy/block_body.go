@@ -10,17 +10,18 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// What a block is made of: the body of an iteration without names for what the loops around
-// compute, short loops of a known length written out, and the tests of the rim taken out of it.
+// This file prepares the body of a block: it propagates affine values of variables, unrolls short
+// loops with constant trip counts, and hoists the tests that fail only at the boundary of the
+// iteration space.
 
 const (
-	outMost  = 16  // iterations of one loop that is written out
-	outFlat  = 40  // the same where the loop around is alone, and no more than its body is in a thread
-	outWhole = 160 // statements that a body may come to
+	outMost  = 16  // largest trip count of a loop that is unrolled completely
+	outFlat  = 40  // the same if the nest has one loop, so that a thread has no copies for several rows
+	outWhole = 160 // largest number of statements of an unrolled body
 )
 
-// propagated puts the values of variables that are declared with arithmetic on integers, and never
-// change, in their stead.
+// propagated replaces variables that are declared with an affine integer value and never change by
+// that value, and drops their declarations.
 func propagated(list []ir.Stmt) []ir.Stmt {
 	changed, taken := ir.Assigned(list), ir.AddressTaken(list)
 	values := map[*ir.Var]ir.Expr{}
@@ -44,8 +45,8 @@ func propagated(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// merged makes one store of those that both sides of a branch end with: no load of another
-// iteration has to wait behind a branch then.
+// merged if-converts branches whose two sides store to the same place into one store of a select,
+// so that loads of other iterations can move across it.
 func merged(list []ir.Stmt) []ir.Stmt {
 	out := slices.Clone(list)
 	for k, s := range out {
@@ -61,8 +62,8 @@ func merged(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// chosen is list with the side that runs in the place of branches of which that is known, as it is
-// of those of a loop that is written out.
+// chosen replaces each branch with a constant condition, as in an unrolled loop, by the side that
+// runs.
 func chosen(list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
@@ -83,7 +84,7 @@ func chosen(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// decided returns the value of a condition over integers that is the same in all iterations.
+// decided returns the value of a comparison of integer constants.
 func decided(cond ir.Expr) (value, known bool) {
 	c, ok := cond.(*ir.Binary)
 	if !ok || c.X.Type().Kind != ir.Int64 {
@@ -112,7 +113,7 @@ func decided(cond ir.Expr) (value, known bool) {
 	return false, false
 }
 
-// onlyAssign returns the assignment of a plain scalar that list is, nil where it is another.
+// onlyAssign returns the assignment of list if list is one assignment of a plain scalar, else nil.
 func onlyAssign(list []ir.Stmt) *ir.Assign {
 	if len(list) != 1 {
 		return nil
@@ -124,7 +125,8 @@ func onlyAssign(list []ir.Stmt) *ir.Assign {
 	return a
 }
 
-// writtenOut returns list with short loops of a known length written out, loops in them first.
+// writtenOut unrolls the loops of list whose constant trip count is at most most, innermost loops
+// first.
 func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range chosen(list) {
@@ -151,8 +153,8 @@ func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 	return out
 }
 
-// splitInside takes conditions that hold everywhere but at the rim of the space out of the fast
-// body: comparisons of forms over the row and the column, without an Else.
+// splitInside moves conditions from the fast body to b.inside: comparisons of affine forms over row
+// and column without an else branch, which fail only at the boundary of the iteration space.
 func (b *block) splitInside() {
 	kept := b.fast
 	var conds []ir.Expr
@@ -186,8 +188,8 @@ func (b *block) splitInside() {
 	b.fast, b.inside = list, append(b.inside, conds...)
 }
 
-// rim returns the comparisons that cond joins, where each is of forms over the row, the column and
-// what does not change.
+// rim returns the comparisons in the conjunction cond. It reports false unless each compares affine
+// forms over row, column and loop-invariant variables.
 func (b *block) rim(cond ir.Expr) ([]ir.Expr, bool) {
 	c, ok := cond.(*ir.Binary)
 	if !ok {
@@ -221,7 +223,7 @@ func (b *block) rim(cond ir.Expr) ([]ir.Expr, bool) {
 	return []ir.Expr{c}, true
 }
 
-// lessForm returns the form that is not negative where a comparison of integers holds.
+// lessForm returns the affine form that is non-negative if and only if the comparison c holds.
 func lessForm(c *ir.Binary) (analysis.Affine, bool) {
 	x, okx := analysis.AffineOf(c.X)
 	y, oky := analysis.AffineOf(c.Y)
@@ -239,8 +241,8 @@ func lessForm(c *ir.Binary) (analysis.Affine, bool) {
 	return x.Sub(y), true
 }
 
-// insideTests are the conditions at the first and the last row and column of a thread's block that
-// begins at i and j, those that follow from others left out.
+// insideTests returns the conditions of b.inside at the corners of a thread's block that begins at
+// i and j, without those that other conditions imply.
 func (b *block) insideTests(i, j *ir.Var) []ir.Expr {
 	var all tests
 	for _, e := range b.inside {
@@ -265,27 +267,28 @@ func isAffine(e ir.Expr) bool {
 	return ok
 }
 
-// Spaces that close on themselves, and such as continue beyond their ends with their last values,
-// ask in every iteration for a neighbour by a remainder or a minimum, and need it at the rim alone:
-// (i+n-1)%n is i-1 but for the first i, and min(i+1, n-1) is i+1 but for the last. Inside, the
-// places of neighbours are then sums of loop variables and constants, of which rows and columns of
-// a thread share most.
+// A stencil with periodic or clamped boundaries computes the index of a neighbour in every
+// iteration by a remainder or a minimum, which has an effect only at the boundary: (i+n-1)%n is i-1
+// except for the first i, and min(i+1, n-1) is i+1 except for the last. In the interior these
+// indices are sums of induction variables and constants, so the rows and columns of a thread share
+// most loads.
 
-// rimWidth is how many iterations at an end of a loop are its rim.
+// rimWidth is the largest number of boundary iterations at an end of a loop.
 const rimWidth = 64
 
-// maxWrapped bounds sizes: twice as much is still an int.
+// maxWrapped is the largest size for which twice the size does not overflow an int.
 const maxWrapped = 1 << 62
 
-// A wrapping takes out of the body of a block what only iterations at the rim need.
+// A wrapping simplifies the body of a block for the iterations in the interior.
 type wrapping struct {
 	loops []*ir.For
-	own   *ir.VarSet // variables that an iteration sets
-	conds []ir.Expr  // hold of all others
-	gone  int        // operations
+	own   *ir.VarSet // variables that an iteration assigns
+	conds []ir.Expr  // conditions of the interior
+	gone  int        // number of operations removed
 }
 
-// splitWrapped makes the fast body of b that of iterations inside, and notes what these are.
+// splitWrapped replaces the fast body of b by its version for the interior, and adds the conditions
+// of the interior to b.inside.
 func (b *block) splitWrapped() {
 	x := &wrapping{loops: append(append([]*ir.For{}, b.outer...), b.row, b.column), own: ir.Declared(b.fast)}
 	list := (&ir.Rewrite{Expr: x.expr}).CopyStmts(b.fast)
@@ -308,7 +311,8 @@ func (x *wrapping) expr(e ir.Expr) ir.Expr {
 	return e
 }
 
-// remainder returns what (v+c) % n and (v+n+c) % n are inside, where v runs up to n.
+// remainder returns v+c for (v+c) % n and (v+n+c) % n, where v is an induction variable whose upper
+// bound is n, and e otherwise.
 func (x *wrapping) remainder(e *ir.Binary) ir.Expr {
 	form, ok := analysis.AffineOf(e.X)
 	size, okSize := analysis.AffineOf(e.Y)
@@ -345,7 +349,7 @@ func (x *wrapping) remainder(e *ir.Binary) ir.Expr {
 	return e
 }
 
-// extreme returns the side of a minimum or maximum that counts inside.
+// extreme returns the argument of a minimum or maximum that is its value in the interior, or e.
 func (x *wrapping) extreme(e *ir.Math) ir.Expr {
 	op := ir.Le
 	if e.Fn == ir.IMax {
@@ -360,8 +364,8 @@ func (x *wrapping) extreme(e *ir.Math) ir.Expr {
 	return e
 }
 
-// needs notes that cond, a comparison, has to hold inside, and reports whether that is so but at
-// the rim: what it compares differs by a constant at the ends of the loops.
+// needs reports whether the comparison cond fails at most in rimWidth iterations at the ends of the
+// loops: its two sides differ by a constant there. If cond can fail, needs adds it to x.conds.
 func (x *wrapping) needs(cond ir.Expr) bool {
 	least, ok := lessForm(cond.(*ir.Binary))
 	if !ok || !x.fixed(least) {
@@ -396,12 +400,12 @@ func (x *wrapping) needs(cond ir.Expr) bool {
 	return true
 }
 
-// fixed reports whether form has no variable but those of the loops and what no iteration sets.
+// fixed reports whether form has only induction variables and loop-invariant variables.
 func (x *wrapping) fixed(form analysis.Affine) bool {
 	return form.Known() && !slices.ContainsFunc(form.Atoms(), func(a analysis.Atom) bool { return x.own.Has(a.Var) })
 }
 
-// moves reports whether form differs from iteration to iteration of a loop.
+// moves reports whether form depends on the induction variable of a loop.
 func (x *wrapping) moves(form analysis.Affine) bool {
 	return slices.ContainsFunc(x.loops, func(f *ir.For) bool { return form.Has(f.Var) })
 }

@@ -12,16 +12,15 @@ import (
 	"github.com/gompss/gompss/codegen/target"
 )
 
-// How many rows and columns a thread takes follows from what it then loads: an element that does
-// not depend on the row, or that another row reads too because its place differs by a constant, is
-// loaded once for all of them. Each candidate is counted, and the clocks of the unit that is
-// busiest decide.
+// The number of rows and columns of a thread follows from its loads. An element that does not
+// depend on the row, or that another row also reads because the indices differ by a constant, is
+// loaded once. The cost of each candidate is the number of clocks of its busiest functional unit.
 
 const (
-	innerTrips = 16 // iterations that an inner loop of unknown length is taken to have
+	innerTrips = 16 // assumed trip count of an inner loop whose trip count is not constant
 )
 
-// A shape is a candidate.
+// A shape is a candidate for the size of a block.
 type shape struct {
 	rows, columns, lanes int64
 	near                 nearness
@@ -125,7 +124,8 @@ func aligned(e ir.Expr, v *ir.Var, n int64, whole bool) (near, multiple bool) {
 	return true, true
 }
 
-// chooseBlock takes the candidate with the fewest clocks whose values fit the registers.
+// chooseBlock chooses the smallest candidate whose cost is close to the lowest, among those whose
+// values fit into the registers. It reports whether blocks gain enough over one element a thread.
 func (t *Sharer) chooseBlock(b *block) bool {
 	gpu := t.Device()
 	c := t.countLoads(b)
@@ -161,8 +161,8 @@ func (t *Sharer) chooseBlock(b *block) bool {
 	return false
 }
 
-// otherSides returns the best of fits beside the one chosen: of those of fewer elements, for
-// parameter 1, or of more, for parameter 2; chosen where there is none.
+// otherSides returns the index of the cheapest candidate with fewer elements than the chosen one
+// (parameter 1) or with more elements (parameter 2), or chosen if there is none.
 func otherSides(fits []shape, clocks []float64, chosen, parameter int) int {
 	size := func(k int) int64 { return fits[k].rows * fits[k].columns }
 	best := chosen
@@ -175,13 +175,14 @@ func otherSides(fits []shape, clocks []float64, chosen, parameter int) int {
 	return best
 }
 
-// blockRegisters leaves room for sixteen warps on a multiprocessor, and for addresses.
+// blockRegisters returns the number of registers for the values of a block: sixteen warps fit on a
+// multiprocessor, and some registers are left for addresses.
 func blockRegisters(gpu *target.Target) int64 {
 	const warps, addresses = 16, 24
 	return int64(gpu.Team.Registers/(warps*gpu.Team.Warp) - addresses)
 }
 
-// A loadCount is what an iteration of a block's body loads and holds.
+// A loadCount has the loads and the live ranges of the body of a block.
 type loadCount struct {
 	b          *block
 	loads      []blockLoad
@@ -197,7 +198,7 @@ type blockLoad struct {
 	known    bool
 	weight   float64
 	words    int64
-	at       int // place in the order of statements; 0: in a loop
+	at       int // position in the order of statements; 0: in a loop
 	ofRow    bool
 	ofColumn bool
 }
@@ -324,8 +325,8 @@ func formKey(a analysis.Affine) string {
 	return b.String()
 }
 
-// registers is the number of 32-bit values that a thread holds at once: sums, and what is loaded
-// between its first and its last use.
+// registers returns the register pressure of shape s: the largest number of 32-bit values of
+// assigned variables and loads that are live at one statement.
 func (c *loadCount) registers(b *block, s shape) int64 {
 	lives := map[string]*life{}
 	inLoops := int64(0)
@@ -360,10 +361,10 @@ func (c *loadCount) registers(b *block, s shape) int64 {
 	return most
 }
 
-// What the iterations of a block compute alike they compute once: compilers see that values are the
-// same. The work of a block is that of its different values.
+// The device compiler eliminates common subexpressions of the iterations of a block. So the cost of
+// a block is the cost of its distinct values, which value numbering finds.
 
-// A value is what names one: an operation and the names of its operands.
+// A value is the key of a value in the table: an operation and the numbers of its operands.
 type value struct {
 	op      string
 	a, b, c int
@@ -375,13 +376,13 @@ type blockValues struct {
 	shape  shape
 	names  map[value]int
 	texts  map[string]int
-	vars   map[*ir.Var]int // of the current iteration
-	r, k   int64           // which that is
+	vars   map[*ir.Var]int // value numbers of the variables of the current iteration
+	r, k   int64           // row and column of the current iteration
 	unlike int
 	work   target.Work
 }
 
-// of is the work of an element where a thread takes s.
+// of returns the work per element if a thread executes a block of shape s.
 func (c *loadCount) of(s shape) target.Work {
 	v := &blockValues{count: c, shape: s, names: map[value]int{}, texts: map[string]int{}}
 	for v.r = range s.rows {
@@ -394,7 +395,7 @@ func (c *loadCount) of(s shape) target.Work {
 	return none.Add(v.work, 1/float64(s.rows*s.columns))
 }
 
-// own is a name that no other value has.
+// own returns a new value number.
 func (v *blockValues) own() int {
 	v.unlike++
 	return -v.unlike
@@ -409,7 +410,7 @@ func (v *blockValues) text(s string) int {
 	return n
 }
 
-// named returns the number of x, and whether it is new.
+// named returns the value number of x, and whether x is new.
 func (v *blockValues) named(x value) (n int, first bool) {
 	n, ok := v.names[x]
 	if !ok {
@@ -455,14 +456,14 @@ func (v *blockValues) list(list []ir.Stmt, weight float64) {
 	}
 }
 
-// forget gives what list assigns values that no other iteration has.
+// forget gives the variables that list assigns new value numbers.
 func (v *blockValues) forget(list []ir.Stmt) {
 	for _, x := range ir.Assigned(list).List() {
 		v.vars[x] = v.own()
 	}
 }
 
-// expr numbers e and counts what is new in it.
+// expr returns the value number of e, and adds the work of the values in e that are new.
 func (v *blockValues) expr(e ir.Expr, weight float64) int {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -492,7 +493,7 @@ func (v *blockValues) expr(e ir.Expr, weight float64) int {
 	return id
 }
 
-// valueOp names what e does with its operands.
+// valueOp returns the operator of e as a part of a key.
 func valueOp(e ir.Expr) string {
 	switch e := e.(type) {
 	case *ir.Binary:

@@ -10,40 +10,41 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// What a slab holds need not be elements as they lie in memory: all that an inner loop computes of
-// elements of its row alone, as the distance from a mean or a product with a weight, is the same
-// for all columns, and is computed once where the slab is filled.
+// A slab holds elements or values computed from them: an expression of an inner loop that depends
+// only on elements of its row, such as the distance from a mean or a product with a weight, is the
+// same for all columns. It is computed once, when the slab is filled.
 
-// A side is what a value depends on of the row and the column of an iteration.
+// A side is a set of properties of a value: its dependence on row, column and inner loop, and the
+// kinds of its operands.
 type side uint8
 
 const (
 	ofRow side = 1 << iota
 	ofColumn
-	inLoop // it changes with the inner loop
-	ofElem // there are elements of slices in it
-	apart  // it is more than plain arithmetic
+	inLoop // the value depends on the induction variable of the inner loop
+	ofElem // the value has elements of slices as operands
+	apart  // the value cannot be staged: it is not plain arithmetic, or depends on other variables
 )
 
-// A sider finds what an inner loop of a block computes of one side alone.
+// A sider finds the expressions of an inner loop that depend either on the row or on the column.
 type sider struct {
 	*Sharer
 	b    *block
 	f    *ir.For
-	own  *ir.VarSet // variables of an iteration
+	own  *ir.VarSet // variables that differ between iterations
 	list []*slabbed
 	fine bool
 }
 
-// slabOf returns what f reads, nil where that is not what a slab can hold.
+// slabOf returns the values of f that a slab holds, or nil if a slab cannot hold all reads of f.
 func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 	if !forms.Counts(f) || branches(f.Body) {
-		return nil // what a condition keeps from being read must not be read early
+		return nil // a load under a condition must not be hoisted
 	}
 	x := &sider{Sharer: t, b: b, f: f, own: own, fine: true}
 	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
 		b, ok := e.(*ir.Binary)
-		x.fine = x.fine && !(ok && divides(b)) // of rows that there are not, too
+		x.fine = x.fine && !(ok && divides(b)) // threads beyond the boundary would also divide
 		return true
 	})
 	for _, s := range query.Flatten(f.Body) {
@@ -57,11 +58,11 @@ func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 	return x.list
 }
 
-// collect adds the largest parts of e that are of one side and hold elements.
+// collect adds the largest subexpressions of e that have elements and depend on at most one side.
 func (x *sider) collect(e ir.Expr) {
 	s := x.sideOf(e)
 	switch both := s&ofRow != 0 && s&ofColumn != 0; {
-	case s&ofElem == 0, s&(apart|ofRow|ofColumn) == 0 && s&inLoop != 0: // all threads read the same
+	case s&ofElem == 0, s&(apart|ofRow|ofColumn) == 0 && s&inLoop != 0: // no elements, or the same elements for all threads
 		return
 	case s&apart == 0 && !both && e.Type().Kind != ir.Bool:
 		x.add(e, s)
@@ -76,7 +77,7 @@ func (x *sider) collect(e ir.Expr) {
 // divides reports whether e is a quotient or a remainder of integers.
 func divides(e *ir.Binary) bool { return !e.T.IsFloat() && (e.Op == ir.Div || e.Op == ir.Rem) }
 
-// sideOf returns what e depends on.
+// sideOf returns the properties of e.
 func (x *sider) sideOf(e ir.Expr) side {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -97,7 +98,7 @@ func (x *sider) sideOf(e ir.Expr) side {
 		}
 		return x.sideOf(e.I) | x.sideOf(e.X) | ofElem
 	case *ir.Select:
-		return x.sides(e) | apart // what it leaves out need not be there
+		return x.sides(e) | apart // an operand that is not selected may be out of range
 	}
 	return x.sides(e)
 }

@@ -13,40 +13,40 @@ import (
 	"github.com/gompss/gompss/codegen/target"
 )
 
-// Where the inner loops of a block read nothing but elements of their row and elements of their
-// column, as in a product of matrices, each element serves a whole row, or column, of the team's
-// rectangle. The team then goes through the inner loop in slabs of a few iterations: the threads
-// load the elements of a slab together, neighbours in memory by neighbouring threads, and run it
-// from team memory. While it runs they load the next one. At the edge of the space threads without
-// an element of their own load others' and store nothing.
+// If the inner loops of a block read only elements of their row and of their column, as in a matrix
+// product, each element is used by a whole row or column of the team's rectangle. The team then
+// strip-mines the inner loop into slabs of a few iterations: the threads load the elements of a
+// slab together, with contiguous accesses, and run the slab from team memory. They load the next
+// slab while the current one runs. At the boundary of the iteration space, threads without an
+// iteration take part in the loads and store nothing.
 //
-// That elements may be read early, by other threads and more than once, rests on the loops around
-// being parallel, as for tiles; the barriers keep the order where an iteration is lonely, and
-// nothing is stored in front of an inner loop. Source: measured on an H200 with kernels written by
-// hand, 4096 x 4096, without contraction: float32 21.7 TFLOP/s with 8 x 4 elements a thread, 23.6
-// with 8 x 8 and twice the registers; float64 13.4 with 4 x 4, 12.3 with 8 x 4. Blocks without
-// slabs: 14.0.
+// Elements may be read early, by other threads and more than once, because the outer loops are
+// parallel, as for tiles. If they have a single iteration, the barriers keep the order, and no
+// store precedes an inner loop. Source: measured on an H200 with kernels written by hand, 4096 x
+// 4096, without contraction: float32 21.7 TFLOP/s with 8 x 4 elements a thread, 23.6 with 8 x 8 and
+// twice the registers; float64 13.4 with 4 x 4, 12.3 with 8 x 4. Blocks without slabs: 14.0.
 
 const (
-	slabLength = 8   // iterations of the inner loop
+	slabLength = 8   // iterations of the inner loop in a slab
 	slabTeam   = 256 // threads of a team
-	slabLanes  = 16  // threads of a team beside each other, then
+	slabLanes  = 16  // neighbouring threads that take columns of the same rows, in wide slabs
 )
 
-// A slabbed is an element that inner loops read in every iteration, or what they compute of such
-// elements.
+// A slabbed is a value that a slab holds: an element that an inner loop reads in every iteration,
+// or an expression over such elements.
 type slabbed struct {
 	loop   *ir.For
-	elem   ir.Expr     // over the loop's variable and the row's or the column's
-	parts  []*ir.Index // the elements in it
-	value  *ir.Var     // what stands for it in the body
+	elem   ir.Expr     // the value, over the induction variables of loop and of row or column
+	parts  []*ir.Index // the elements in elem
+	value  *ir.Var     // the variable that replaces elem in the body
 	ofRow  bool
-	across bool    // neighbours in memory are neighbours in the inner loop
-	steady bool    // it is the same in every iteration of the inner loop: it needs no tile
+	across bool    // elem is contiguous in the inner loop
+	steady bool    // elem is invariant in the inner loop and needs no tile
 	tile   *ir.Var // [slabLength][rows or columns of the team]
 }
 
-// inSlabs decides whether b runs in slabs, and with how many rows and columns of a thread.
+// inSlabs reports whether b runs in slabs, and then sets the rows and columns of a thread. words is
+// the number of 32-bit words that an iteration declares.
 func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 	own := ir.Declared(b.body)
 	var list []*slabbed
@@ -87,8 +87,8 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 	return true
 }
 
-// slabSides returns what a thread of a block may take where its elements take so many words each,
-// the most first.
+// slabSides returns the possible shapes of a thread's block, largest first, if each iteration keeps
+// words 32-bit words in registers.
 func slabSides(u target.Slabs, words ir.Bytes, wide bool) (out []shape) {
 	if wide {
 		out = append(out, shape{2 * u.Rows, u.Wide / (2 * u.Rows), slabLanes, notNear})
@@ -101,8 +101,8 @@ func slabSides(u target.Slabs, words ir.Bytes, wide bool) (out []shape) {
 	return out
 }
 
-// wideSlabs reports whether a thread of b takes a square of elements, groups of whose columns are
-// neighbours: the tiles are then read 16 bytes at a time.
+// wideSlabs reports whether a thread of b can execute a square block whose columns form contiguous
+// groups, so that it reads the tiles with 16-byte loads.
 func wideSlabs(t *Sharer, b *block, list []*slabbed) bool {
 	u := t.Device().Tuning.Slabs
 	for _, f := range []*ir.For{b.row, b.column} {
@@ -113,12 +113,12 @@ func wideSlabs(t *Sharer, b *block, list []*slabbed) bool {
 	return !slices.ContainsFunc(list, func(x *slabbed) bool { return x.elem.Type().Size != 4 })
 }
 
-// width is how many elements of x a whole team needs in an iteration, with what keeps rows of the
-// tile on different banks.
+// width returns the number of elements of x that a team needs for an iteration, plus the padding
+// that puts rows of the tile on different memory banks.
 func (x *slabbed) width(rows, columns, lanes int64) int64 {
 	size, apart := int64(x.elem.Type().Size), int64(8)
 	if x.ofRow || lanes < blockLanes {
-		apart = 16 // groups stay aligned
+		apart = 16 // keeps groups aligned
 	}
 	if x.ofRow {
 		return slabTeam/lanes*rows + max(apart/size, 1)
@@ -126,7 +126,7 @@ func (x *slabbed) width(rows, columns, lanes int64) int64 {
 	return lanes*columns + max(apart/size, 1)
 }
 
-// group is how many columns of a thread are neighbours.
+// group returns the number of contiguous columns of a thread.
 func (b *block) group() int64 {
 	if b.lanes < blockLanes {
 		return 4
@@ -134,7 +134,7 @@ func (b *block) group() int64 {
 	return 1
 }
 
-// columnAt is the place of column c of a lane among those of the team.
+// columnAt returns the position of column c of a lane in the columns of the team.
 func (w *slabTurn) columnAt(c int64) ir.Expr {
 	g := w.group()
 	var lane ir.Expr = build.Ref(w.lane, w.at)
@@ -209,7 +209,7 @@ func (w *slabTurn) run() []ir.Stmt {
 			body[k] = &inner
 		}
 	}
-	held := map[*slabbed][]*ir.Var{} // what a thread has of an element in an iteration
+	held := map[*slabbed][]*ir.Var{} // the registers of a thread for each value of a slab
 	var active []ir.Expr
 	var copies [][]ir.Stmt
 	for r, row := range w.rowVars {
@@ -317,7 +317,7 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*i
 	return append(out, &ir.If{Cond: build.Compare(ir.Lt, lo, hi, at), Then: some, At: at})
 }
 
-// steadyOf declares what a thread has of elements that are the same in all iterations of f.
+// steadyOf declares the variables for the values that are invariant in f.
 func (w *slabTurn) steadyOf(f *ir.For, held map[*slabbed][]*ir.Var) []ir.Stmt {
 	var out []ir.Stmt
 	last := func(e, end ir.Expr) ir.Expr {
@@ -340,7 +340,7 @@ func (w *slabTurn) steadyOf(f *ir.For, held map[*slabbed][]*ir.Var) []ir.Stmt {
 	return out
 }
 
-// place is where the tile of x has what the thread's row or column number i needs.
+// place returns the position in the tile of x for row or column i of the thread.
 func (w *slabTurn) place(x *slabbed, i int64) ir.Expr {
 	if x.ofRow {
 		return w.inRows(build.Int(i, w.at))
@@ -457,7 +457,7 @@ func (l *slabLoads) load(start ir.Expr) []ir.Stmt {
 	return out
 }
 
-// ofParts is what x computes of the elements that are loaded.
+// ofParts returns the expression of x over the loaded elements.
 func (l *slabLoads) ofParts(x slabLoad) ir.Expr {
 	loaded := &ir.Rewrite{Instead: func(e ir.Expr) ir.Expr {
 		for i, part := range x.parts {
@@ -470,7 +470,8 @@ func (l *slabLoads) ofParts(x slabLoad) ir.Expr {
 	return l.elemAt(x.slabbed, loaded.CopyExpr(x.elem), build.Ref(l.start, l.at), x.k, x.at)
 }
 
-// store puts what load loaded into team memory, and the rest where a team has few warps.
+// store writes the values of load to team memory. If the team has fewer warps than parts, it also
+// loads and writes the remaining parts.
 func (l *slabLoads) store() []ir.Stmt {
 	var out, body []ir.Stmt
 	place := func(x *slabbed, k, at ir.Expr) ir.Expr {

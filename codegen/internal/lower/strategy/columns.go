@@ -16,28 +16,29 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Iterations that each add up a column of a matrix, of which neighbours lie next to each other, are
-// few beside what a device runs at once, and each is long. Where a reduction clause lets their sums
-// be done in any order, the threads of a team share the rows: part v of columnParts takes rows v,
-// v+columnParts and so on, and the parts are added up in their order. That order follows from the
-// length of the column alone: a team of fewer threads goes through the parts one after the other.
-// A team has the columns of a warp, or, where these make too few teams, those of a part of it.
+// The strategy "columns" is for iterations that each reduce a column of a row-major matrix. There
+// are few such iterations for the threads of a device, and each is long. If a reduction clause
+// permits any order, the threads of a team share the rows: part v of columnParts takes rows v,
+// v+columnParts and so on, and the partial results are combined in the order of the parts. This
+// order depends only on the length of the column: a team with fewer threads executes several parts
+// in sequence. A team takes one column a lane of a warp, or fewer if there would be too few teams.
 
-// How a column is cut shows in the bits of its sums: it is the same on every device.
+// The number of parts determines the rounding of the sums, so it is the same on every device.
 const (
 	columnParts = 64
-	columnLeast = 2 * columnParts // rows from which a column is cut
+	columnLeast = 2 * columnParts // least number of rows of a column that is split
 )
 
-// columnShift is the logarithm of the columns of a team, of that many columns in all.
+// columnShift returns the logarithm of the number of columns of a team, for a number of columns in
+// all.
 func columnShift(t *Sharer, columns ir.Expr, at ir.Pos) ir.Expr {
 	gpu := t.Device()
 	most := int64(gpu.Team.Multiprocessors * gpu.Tuning.Columns.Teams * blockLanes)
 	return build.Choose(build.Compare(ir.Lt, columns, build.Int(most, at), at), build.Int(int64(gpu.Tuning.Columns.Few), at), build.Int(5, at), at)
 }
 
-// columnSums returns the loop over sp in which the warps of a team share each iteration, nil where
-// that is not right or gains nothing.
+// columnSums returns the loop over sp in which the warps of a team share each iteration, or nil if
+// this is not legal or not profitable.
 func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	f := sp.Loops[0]
 	if !grid || t.Single || t.Slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
@@ -80,8 +81,8 @@ func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	return []ir.Stmt{&ir.Block{Body: append(out, &ir.If{Cond: long, Then: shared, Else: whole, At: at}), At: at}}
 }
 
-// isColumn reports whether the inner loop of c is the same for all iterations of f, and most of
-// what it reads lies next to what the next iteration reads.
+// isColumn reports whether the inner loop of c has the same bounds in all iterations of f, and most
+// of its reads have stride 1 in f.
 func (t *Sharer) isColumn(f *ir.For, c *laned) bool {
 	own := ir.Declared(c.before)
 	own.Add(f.Var)
@@ -111,8 +112,8 @@ func (t *Sharer) isColumn(f *ir.For, c *laned) bool {
 	return cells <= t.Device().Memory.StaticShared*3/4 && m.Stride1In(c.loop.Body, f.Var, c.loop.Var) > 0
 }
 
-// inColumns runs an iteration: all threads of it what stands in front of the loop, each its parts
-// of the rows, the first what follows.
+// inColumns returns the code of an iteration: all its threads execute the statements before the
+// loop, each thread its parts of the rows, and the first thread the statements after the loop.
 func (t *Sharer) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop

@@ -15,35 +15,35 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Where neighbouring threads touch neighbours of one slice and elements far apart of another, as in
-// a transposition, a team takes a square of the space: what is far apart for the threads of a warp
-// lies side by side across its warps. The threads load a square the other way round into team
-// memory, whose rows are one longer so that columns lie on different banks, and store from one the
-// same way.
+// The strategy "squares" is for nests in which neighbouring threads access one slice with stride 1
+// and another one with a large stride, as in a transposition. A team takes a square of the
+// iteration space. The strided accesses are contiguous across the warps of the team: the threads
+// load such a square transposed into team memory, and store from team memory in the same way. The
+// rows of the tile are padded by one element, so that columns lie on different banks.
 //
-// That elements are read before, and stored behind, the rest of the iterations of a square rests on
-// the loops being parallel; within an iteration every load comes before every store as it is.
+// The loads may move before, and the stores after, the other iterations of a square because the
+// loops are parallel. Within an iteration all loads precede all stores in the source already.
 
 const (
-	squareSide = 32 // iterations, as many as a warp has lanes
-	squareFar  = 8  // elements apart that are not neighbours any more
+	squareSide = 32 // iterations on a side: the lanes of a warp
+	squareFar  = 8  // least stride, in elements, of an access that counts as strided
 )
 
-// A square is what the loop over squares is made from.
+// A square describes a nest and the accesses that go through team memory.
 type square struct {
 	*block
 	loads  []crossed
 	stores []crossed
 }
 
-// A crossed is an access whose neighbours are those of the row, not the column.
+// A crossed is an access that is contiguous in the row loop and strided in the column loop.
 type crossed struct {
 	elem *ir.Index
 	tile *ir.Var
 }
 
-// squares returns the loop over sp whose teams take squares, nil where nothing is crossed or it is
-// not right.
+// squares returns the loop over sp in which each team executes squares, or nil if no access is
+// crossed or this is not legal.
 func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	n := len(sp.Loops)
 	if t.Slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
@@ -90,8 +90,8 @@ func joined(names []string) string {
 	return out
 }
 
-// findCrossed finds what is crossed among the accesses of q, whose body has to be loads, arithmetic
-// and then stores.
+// findCrossed finds the crossed accesses of q. It reports false if there are none, or if the body
+// is not a sequence of loads and arithmetic followed by stores.
 func (t *Sharer) findCrossed(q *square) bool {
 	own := ir.Declared(q.body)
 	fine := true
@@ -123,7 +123,7 @@ func (t *Sharer) findCrossed(q *square) bool {
 		}
 		ir.WalkExpr(forms.OrZero(value), func(e ir.Expr) bool {
 			if _, ok := e.(*ir.Select); ok {
-				fine = false // what it leaves out need not be there
+				fine = false // the operand that is not selected may be out of range
 			}
 			ix, ok := e.(*ir.Index)
 			if !ok {
@@ -252,7 +252,7 @@ func (t *Sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	return turns(t, out, turn, k, total, first, stride, at)
 }
 
-// inSquare runs the square at i0 and j0: where bottom and right are given, what there is of it,
+// inSquare runs the square at i0 and j0; if bottom and right are given, the part of it inside them,
 // else all of it by a team of Tuning.Squares.
 func (t *Sharer) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	threads := int64(t.Device().Tuning.Squares.Team)

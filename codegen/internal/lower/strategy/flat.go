@@ -12,13 +12,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A nest whose iterations each go along a row of memory of their own, as many products of a matrix
-// and a vector do, is one loop over all rows: its iterations are numbered, and what shares out rows
-// of one loop shares these. Rows that several iterations read are left to blocks, which load them
+// A nest in which each iteration reads its own row of memory, as in a batch of matrix-vector
+// products, is collapsed to one loop over all rows, so that the strategies for rows of one loop
+// apply. Rows that several iterations read are left to the strategy "blocks", which loads them
 // once.
 
-// flattened returns the space of the numbers of the iterations of n, and what makes the variables
-// of n from the one of the space; nil where the rows are not each iteration's own.
+// flattened returns the collapsed iteration space of n, and the declarations that compute the
+// induction variables of n from the one of that space. It returns nil if iterations share rows.
 func flattened(t *Sharer, n Sharing) (sp *spaces.Space, ahead, decode []ir.Stmt) {
 	if len(n.Sp.Loops) < 2 || t.Slow || n.P.Only != nil || !ownRows(n) {
 		return nil, nil, nil
@@ -35,8 +35,8 @@ func flattened(t *Sharer, n Sharing) (sp *spaces.Space, ahead, decode []ir.Stmt)
 	return &spaces.Space{Loops: []*ir.For{f}, Order: []int{0}, Label: n.Sp.Label, At: at}, ahead, t.Decode(n.Sp, counting, build.Ref(number, at))
 }
 
-// ownRows reports whether an inner loop of n reads elements next to each other that no other
-// iteration reads, and nothing that is next to each other for neighbouring iterations.
+// ownRows reports whether an inner loop of n has a contiguous read of elements that no other
+// iteration reads, and no read that is contiguous across neighbouring iterations.
 func ownRows(n Sharing) bool {
 	own, beside := false, false
 	column := n.Sp.Loops[n.Sp.Order[len(n.Sp.Order)-1]].Var
@@ -68,7 +68,7 @@ func ownRows(n Sharing) bool {
 	return own && !beside
 }
 
-// near reports whether form moves with v, by no more than most elements.
+// near reports whether form depends on v with a stride of at most most elements.
 func near(form analysis.Affine, v *ir.Var, most uint64) bool {
 	coef, ok := form.Coef(v)
 	c, isConst := coef.Const()

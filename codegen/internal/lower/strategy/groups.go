@@ -22,12 +22,12 @@ type grouper struct {
 	label        *ir.Label  // the target of continue in an iteration
 	grid         bool       // the teams of the league share the loop
 	lanes        int64      // of a group: at most forms.ShortLanes, a power of two
-	few          ir.Expr    // where it holds, half as many lanes do
-	own          *ir.VarSet // variables of an iteration, which all lanes have
-	out          []ir.Stmt  // of a turn
-	ahead        []ir.Stmt  // of an iteration, since lanes last waited for each other
+	few          ir.Expr    // condition under which half as many lanes suffice
+	own          *ir.VarSet // variables of an iteration, of which each lane has a copy
+	out          []ir.Stmt  // code of a turn
+	ahead        []ir.Stmt  // code of an iteration since the last barrier of the group
 	active, lane *ir.Var
-	around       []*ir.Var // active of what is around the statement
+	around       []*ir.Var // active flags of the surrounding statements
 }
 
 // groups returns the loop over n in which each iteration belongs to a group of lanes; nil where its
@@ -167,7 +167,7 @@ func (x *grouper) list(list []ir.Stmt) bool {
 	return x.byOne(list[last+1:])
 }
 
-// boundsOf are statements that read what the bounds of f do.
+// boundsOf returns statements with the reads of the bounds of f.
 func boundsOf(f *ir.For) []ir.Stmt {
 	return []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, build.ToInt(f.Lo), build.ToInt(f.Hi), f.At), At: f.At}}
 }
@@ -244,7 +244,7 @@ func (x *grouper) byOne(list []ir.Stmt) bool {
 	leave := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if c, ok := s.(*ir.Continue); ok && c.Label == x.label && x.label != nil {
 			var out []ir.Stmt
-			for _, v := range x.around { // what follows is this lane's, too
+			for _, v := range x.around { // this lane also executes the following statements: its own flags suffice
 				out = append(out, build.Assign(build.Ref(v, c.At), build.Bool(false, c.At), c.At))
 			}
 			return append(out, &ir.Break{Label: exit, At: c.At})

@@ -14,14 +14,15 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A short loop over memory waits for memory alone: with one element a thread too few bytes are on
-// their way. Its threads take several iterations at once, as far apart as the team is wide, and
-// load for all before they store for any, which a compiler could not do: it does not know that the
-// iterations are independent. Their number follows from target.Jam.
+// The strategy "several at once" is thread coarsening for short loops that are bound by memory
+// latency: with one element a thread, too few bytes are in flight. A thread executes several
+// iterations together, with the width of the team as their distance, and issues all their loads
+// before the first store. The device compiler cannot do this, because it does not know that the
+// iterations are independent. target.Jam determines their number.
 
-// jam returns the loop over sp whose threads take several iterations at once, nil where that gains
-// nothing. The parts of sums are private to a thread, which adds to them in the order of its
-// iterations.
+// jam returns the loop over sp in which each thread executes several iterations together, or nil if
+// this is not profitable. The partial sums are private to a thread, which adds to them in the order
+// of its iterations.
 func (t *Sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, sums []Sum) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
@@ -46,16 +47,16 @@ func (t *Sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body [
 	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: body, merged: t.interleaved})
 }
 
-// A coarse is a body of which a thread runs several at once.
+// A coarse is a body of which a thread executes several iterations together.
 type coarse struct {
 	width  int
-	one    []ir.Stmt // of a single iteration
-	each   []ir.Stmt // of one of several
+	one    []ir.Stmt // body of a single iteration
+	each   []ir.Stmt // body of one of several iterations
 	merged func(copies [][]ir.Stmt) []ir.Stmt
 }
 
-// severalAtOnce returns the loop over sp, direct and by ones, whose threads take several iterations
-// at once, as far apart as the team is wide.
+// severalAtOnce returns the loop over sp, which is direct with step 1, in which each thread
+// executes several iterations together, with the width of the team as their distance.
 func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir.Stmt {
 	f := sp.Loops[0]
 	me, ofTeam := p.First, isQuery(p.First, ir.ThreadNum) && isQuery(p.Stride, ir.NumThreads)
@@ -116,9 +117,9 @@ func isQuery(e ir.Expr, what ir.QueryKind) bool {
 	return ok && q.What == what
 }
 
-// jamWidth returns how many iterations of a body a thread should take at once: as many as fill
-// Tuning.Jam.Bytes with the largest elements that it touches. It is 1 for a body that is more than
-// a few loads and stores next to each other, or sums of what it loads.
+// jamWidth returns the number of iterations that a thread should execute together: as many as fill
+// Tuning.Jam.Bytes with the largest elements that it accesses. It returns 1 if the body is more
+// than a few contiguous loads and stores, or sums of loaded elements.
 func (t *Sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []Sum) int {
 	var largest ir.Bytes
 	ops, fine := 0, true
@@ -176,7 +177,7 @@ func (t *Sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []Sum) int {
 	return int(min(jam.Bytes/largest, 4))
 }
 
-// assignsOnly reports whether list does nothing but assign variables.
+// assignsOnly reports whether all statements of list assign variables.
 func assignsOnly(list []ir.Stmt) bool {
 	for _, s := range list {
 		if a, ok := s.(*ir.Assign); !ok || !query.IsRef(a.Place) {
@@ -186,7 +187,7 @@ func assignsOnly(list []ir.Stmt) bool {
 	return true
 }
 
-// abreast runs several iterations, a team apart.
+// abreast returns the code of several iterations, with the width of the team as their distance.
 func (t *Sharer) abreast(f *ir.For, base *ir.Var, me, sharers ir.Expr, c coarse) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
@@ -203,8 +204,8 @@ func (t *Sharer) abreast(f *ir.For, base *ir.Var, me, sharers ir.Expr, c coarse)
 	return append(out, c.merged(copies)...)
 }
 
-// interleaved runs copies of a body statement by statement, all loads of a statement before its
-// stores.
+// interleaved interleaves copies of a body statement by statement; for each statement, the loads of
+// all copies precede the stores.
 func (t *Sharer) interleaved(copies [][]ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for k := range copies[0] {
@@ -224,18 +225,18 @@ func (t *Sharer) interleaved(copies [][]ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// jamRows is jam for a space of several loops: a thread takes an element of several rows, one below
-// the other, which also divides the cost of finding out which they are. Only accesses that are
-// neighbours from thread to thread pay for it.
+// jamRows is jam for a nest of several loops: a thread takes the same column of several successive
+// rows, which share the cost of computing the indices. It is profitable only if the accesses are
+// contiguous across threads.
 func (t *Sharer) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	return severalRows(t, sp, d, p, body, "iterations of a thread at once", "they wait for memory, and what one loads the next may need", func(column *ir.For, body []ir.Stmt) bool {
 		return t.jamWidth(column, body, nil) > 1
 	})
 }
 
-// rowsOfPoint is jamRows for what is more than a few loads and stores, but no loop: to find out
-// which row and column an iteration has takes divisions, and what depends on the column alone is
-// the same for all rows.
+// rowsOfPoint is jamRows for bodies with more than a few loads and stores, but without loops: the
+// rows share the divisions that compute the row and column of an iteration, and the values that
+// depend only on the column.
 func rowsOfPoint(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	own, jam := ir.Declared(query.Flatten(body)), t.Device().Tuning.Jam
 	return severalRows(t, sp, d, p, body, "rows of a column in a thread", "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
@@ -259,7 +260,8 @@ func rowsOfPoint(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	})
 }
 
-// severalRows is jamRows where fits says that it gains something, for that reason.
+// severalRows is jamRows if fits reports that it is profitable. what and why are the decision and
+// its reason for gompss explain.
 func severalRows(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:

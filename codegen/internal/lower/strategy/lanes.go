@@ -14,24 +14,25 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// An iteration whose inner loop reads memory next to each other, as a row of a sparse matrix does,
-// is shared by lanes of a warp where a reduction clause lets them add up in any order: neighbouring
-// lanes then read neighbouring elements, which iterations of neighbouring threads do not. How many
-// lanes, the launch decides from the lengths of the slices. Source: measured on an H200 with
-// kernels written by hand, rows of 1 to 128 elements, 12 on average: 125 GFLOP/s with a thread a
-// row, 161 with 4 lanes, 174 with 8, 156 with 16, 104 with 32.
+// The strategy "lanes" distributes the inner loop of an iteration among several lanes of a warp.
+// The inner loop has contiguous reads, as a row of a sparse matrix has, and its reductions may be
+// done in any order. Neighbouring lanes then read neighbouring elements, while one thread an
+// iteration would make strided reads. The launch chooses the number of lanes from the lengths of
+// the slices. Source: measured on an H200 with kernels written by hand, rows of 1 to 128 elements,
+// 12 on average: 125 GFLOP/s with a thread a row, 161 with 4 lanes, 174 with 8, 156 with 16, 104
+// with 32.
 
-// A laned is an iteration cut in front of and behind the loop that its lanes share.
+// A laned is an iteration, split into the loop that its lanes share and the statements around it.
 type laned struct {
 	before, after []ir.Stmt
 	loop          *ir.For
 	sums          []ir.Reduction
 	picks         []picked
-	clause        bool // says what sums are
+	clause        bool // a reduction clause declares sums
 }
 
-// lanes returns the loop over sp in which lanes share each iteration, nil where that is not right
-// or gains nothing.
+// lanes returns the loop over sp in which lanes share each iteration, or nil if this is not legal
+// or not profitable.
 func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
@@ -49,7 +50,7 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	}
 	at := f.At
 	t.Launch.Warps = true
-	if !t.Single { // which is alone on its multiprocessor, and takes all threads that it can have
+	if !t.Single { // a single team has a multiprocessor to itself, and as many threads as possible
 		useLaneTeams(t, f.At)
 	}
 	hi, out := t.Temp("end", f.Hi, nil)
@@ -66,10 +67,10 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	inner = append(inner, build.Decl(lane, &ir.Binary{Op: ir.And, X: me, Y: build.Binary(ir.Sub, lanes, build.Int(1, at), at), T: ir.IntType, At: at}, at))
 	first := ir.Expr(build.Int(0, at))
 	if b, ok := p.First.(*ir.Binary); ok {
-		first = per(b.X) // teams are whole warps, which the lanes divide
+		first = per(b.X) // teams are whole warps, and the number of lanes divides a warp
 	}
-	// There is no grid of less than a thread for each lane; the maximum tells back ends that the
-	// loop continues.
+	// A grid has at least one thread a lane; the maximum shows back ends that the stride is
+	// positive.
 	some := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{per(p.Stride), build.Int(1, at)}, T: ir.IntType, At: at}
 	stride, inner := t.Temp("stride", some, inner)
 	turn := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
@@ -84,14 +85,13 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	return []ir.Stmt{&ir.Block{Body: append(out, t.byLanes(shift, inner, at)...), At: at}}
 }
 
-// lanesKnown are the logarithms of numbers of lanes for which there is code of its own, the most
-// usual first.
+// lanesKnown are the logarithms of the numbers of lanes with specialized code, most frequent first.
 var lanesKnown = []int64{3, 2, 4, 5}
 
-// ByLanes returns list, in which shift is the logarithm of the number of lanes, with copies for
-// single numbers in front of it: only where the number is a constant do compilers load for several
-// turns of a lane at once. Source: measured on an H200, 8 lanes a row: 155 GFLOP/s with their
-// number in a variable, 172 with a constant.
+// byLanes returns list, in which shift is the logarithm of the number of lanes, with specialized
+// copies for the numbers of lanesKnown. Only if the number of lanes is constant do compilers batch
+// the loads of several iterations of a lane. Source: measured on an H200, 8 lanes a row: 155
+// GFLOP/s with their number in a variable, 172 with a constant.
 func (t *Sharer) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	r, ok := shift.(*ir.Ref)
 	if !ok {
@@ -111,15 +111,16 @@ func (t *Sharer) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	return rest
 }
 
-// cutForLanes finds the one loop of a body that has a reduction, nil where what stands in front of
-// it does more than compute, or the loop does more than read.
+// cutForLanes splits body at its only loop with a reduction. It returns nil if the statements
+// before the loop do more than compute values, or the loop does more than read.
 func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 	for i, s := range body {
 		switch s := s.(type) {
 		case *ir.Decl:
 			continue
 		case *ir.Assign:
-			// what lives longer, as the copy of a reduction, would be changed by every lane
+			// every lane would change a variable that outlives the iteration, such as a private
+			// copy of a reduction
 			if query.IsRef(s.Place) && !t.IsShared(s.Place.(*ir.Ref).Var) && ir.Declared(body[:i]).Has(s.Place.(*ir.Ref).Var) {
 				continue
 			}
@@ -131,7 +132,7 @@ func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 			d := t.Simds[s]
 			c.clause = d != nil && len(d.Reductions) > 0
 			if !c.clause && holdsLoop(&ir.Block{Body: g.Body, At: g.At}) {
-				return nil // what such a loop reads again and again is worth more
+				return nil // tiles in team memory for such a loop gain more
 			}
 			if len(c.sums)+len(c.picks) == 0 || !forms.Straight(c.after) {
 				return nil
@@ -148,7 +149,7 @@ func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 }
 
 // anyOrder returns the reductions of f that may be done in any order: those of its directive, and
-// those whose order does not show.
+// those whose result does not depend on the order.
 func (t *Sharer) anyOrder(f *ir.For) []ir.Reduction {
 	var out []ir.Reduction
 	if d := t.Simds[f]; d != nil {
@@ -165,7 +166,7 @@ func (t *Sharer) anyOrder(f *ir.For) []ir.Reduction {
 	return out
 }
 
-// inOrderInstead says how to have the iterations of a loop whose reductions are cut in their order.
+// inOrderInstead returns the directive that keeps the order of the reductions.
 func (c *laned) inOrderInstead() string {
 	if c.clause {
 		return "no reduction clause on the inner loop"
@@ -211,8 +212,8 @@ func (t *Sharer) isLaned(c *laned) bool {
 	return len(ir.AddressTaken(append(append([]ir.Stmt{}, c.before...), f.Body...)).List()) == 0
 }
 
-// gainsByLanes reports whether the inner loop reads more elements next to each other than the loop
-// around, and is not known to be short.
+// gainsByLanes reports whether more accesses have stride 1 in the inner loop than in f, and the
+// inner loop is not known to be short.
 func (t *Sharer) gainsByLanes(f *ir.For, c *laned) bool {
 	if n, ok := query.Int64(build.Trips(c.loop, build.ToInt(c.loop.Lo), build.ToInt(c.loop.Hi), build.ToInt(c.loop.Step))); ok && n < mapping.WarpTrips {
 		return false
@@ -222,16 +223,16 @@ func (t *Sharer) gainsByLanes(f *ir.For, c *laned) bool {
 	return mine > 0 && mine > m.Stride1In(c.loop.Body, f.Var, c.loop.Var)
 }
 
-// A laneNumber is what the number of lanes of an iteration follows from: of the inner loop, so many
-// iterations in so many runs, and the average numbers of them from which there are 32, 16, 8, 4 and
-// 2 lanes, no more than the smallest warp has.
+// A laneNumber determines the number of lanes of an iteration from the average trip count of the
+// inner loop: total iterations in rows executions. steps are the least averages for 32, 16, 8, 4
+// and 2 lanes; 32 is the size of the smallest warp.
 type laneNumber struct {
-	total, rows ir.Expr // nil where nothing tells
+	total, rows ir.Expr // nil if they are not known at launch
 	steps       []int64
-	unknown     int64 // the logarithm of the number of lanes then
+	unknown     int64 // logarithm of the number of lanes if total is nil
 }
 
-// laneNumberOf is that of the iterations of f.
+// laneNumberOf returns the laneNumber of f.
 func laneNumberOf(t *Sharer, f *ir.For, c *laned) laneNumber {
 	u := t.Device().Tuning.Lanes
 	n := laneNumber{steps: u.Average[:], unknown: u.Unknown}
@@ -242,9 +243,10 @@ func laneNumberOf(t *Sharer, f *ir.For, c *laned) laneNumber {
 	return n
 }
 
-// sharedBy returns how long the inner loop is, and for how many iterations of f together: its
-// trips, or what all its runs together go through, the shortest of the slices that its variable
-// indexes; nil where nothing tells.
+// sharedBy returns the trip count of the inner loop, in total for rows iterations of f. A trip
+// count that depends on parameters only holds for one iteration. Otherwise total is an estimate for
+// all iterations of f: the length of the shortest slice that the induction variable indexes, or
+// nil.
 func (t *Sharer) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	g, at := c.loop, f.At
 	own := ir.Declared(c.before)
@@ -260,7 +262,7 @@ func (t *Sharer) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	return forms.IndexedBy(g, nil), build.Trips(f, f.Lo, f.Hi, f.Step)
 }
 
-// shift chooses the logarithm of the number of lanes.
+// shift returns the logarithm of the number of lanes.
 func (n laneNumber) shift(at ir.Pos) ir.Expr {
 	if n.total == nil {
 		return build.Int(n.unknown, at)
@@ -277,10 +279,10 @@ func shifted(op ir.Op, x, by ir.Expr, at ir.Pos) ir.Expr {
 	return &ir.Binary{Op: op, X: x, Y: by, T: ir.IntType, At: at}
 }
 
-// countLanes tells the host that each iteration takes as many threads as it has lanes: with fewer,
-// each of them would go through several iterations one after the other. What the number follows
-// from is looked up piece by piece, as all of it is a large expression. Source: measured on an
-// H200, rows of 12 elements on average: 162 GFLOP/s with a thread a row in the launch, 172 with 8.
+// countLanes makes the host launch one thread a lane of each iteration; with fewer threads, each
+// would execute several iterations in sequence. The operands of the number of lanes are looked up
+// one by one, because the whole expression is large. Source: measured on an H200, rows of 12
+// elements on average: 162 GFLOP/s with a thread a row in the launch, 172 with 8.
 func (t *Sharer) countLanes(f *ir.For, n laneNumber) {
 	k := len(t.Trips.Grid) - 1
 	if k < 0 || t.Trips.Unknown {
@@ -299,8 +301,8 @@ func (t *Sharer) countLanes(f *ir.For, n laneNumber) {
 	}
 }
 
-// onLanes runs an iteration: all lanes what stands in front of the loop, each its part of the loop,
-// one what follows.
+// onLanes returns the code of an iteration: all lanes execute the statements before the loop, each
+// lane a part of the loop, and one lane the statements after it.
 func (t *Sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
@@ -339,7 +341,7 @@ func (t *Sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Po
 		Post: []ir.Stmt{build.Assign(build.Ref(distance, at), half(build.Ref(distance, at)), at)}, Body: mix, At: at})
 	leads := build.Compare(ir.LAnd, build.Ref(active, at), build.Compare(ir.Eq, build.Ref(lane, at), build.Int(0, at), at), at)
 	if changes(t, c.after, append(slices.Clone(c.before), c.loop.Body...)) {
-		out = append(out, &ir.Barrier{Scope: ir.WarpBarrier, At: at}) // shuffles order no memory
+		out = append(out, &ir.Barrier{Scope: ir.WarpBarrier, At: at}) // shuffles do not order memory accesses
 	}
 	return append(out, &ir.If{Cond: leads, Then: append(add, c.after...), At: at})
 }
@@ -385,7 +387,7 @@ func changes(t *Sharer, list, other []ir.Stmt) bool {
 		switch {
 		case v == nil:
 			known = false
-		case v.Space == ir.Local && !t.IsShared(v) && (!refers || query.IsRef(place)): // the thread's own
+		case v.Space == ir.Local && !t.IsShared(v) && (!refers || query.IsRef(place)): // private to the thread
 		default:
 			known = known && !used.Has(v) && (!refers || v.Space == ir.Param)
 		}
@@ -394,9 +396,9 @@ func changes(t *Sharer, list, other []ir.Stmt) bool {
 	return !known
 }
 
-// laneLoop runs body for every so many values of the variable of f between from and to. Where the
-// variable is narrow a lane may begin behind its last value, and the loop counts in ints; far from
-// it, which a test shows, it need not.
+// laneLoop returns the loop over body from from to to, with the number of lanes as its step. If the
+// induction variable of f is narrower than int, a lane may start beyond its last value, so the loop
+// counts in ints; a second version counts in the narrow type if a test excludes overflow.
 func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	k := t.Local(f.Var.Name, ir.IntType, at)
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
@@ -409,16 +411,16 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	}
 	narrow := func(e ir.Expr) ir.Expr { return build.Convert(f.Var.Type, e, at) }
 	most := build.Int(math.MaxInt32-forms.MostWarp, at)
-	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Ref(to, at), most}, T: ir.IntType, At: at} // tells back ends that the variable cannot wrap
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Ref(to, at), most}, T: ir.IntType, At: at} // shows back ends that the variable does not overflow
 	short := &ir.For{Label: &ir.Label{}, Var: f.Var, Lo: narrow(build.Ref(from, at)), Hi: narrow(least), Step: narrow(lanes), Rel: ir.Lt,
 		Body: body, At: f.At}
 	far := build.Compare(ir.Le, build.Ref(to, at), most, at)
 	return t.Trusted(wide, &quick{loop: short, fits: far})
 }
 
-// checkedOnce returns f, whose iterations change memory, in two versions: where one test shows that
-// what its variable indexes is in range, an iteration loads all that it adds before it checks where
-// to, so that loads need not wait for each other.
+// checkedOnce returns f, whose iterations write memory, in two versions. If one test shows that all
+// indices by the induction variable are in range, an iteration loads the operands of an atomic
+// update before it checks the index of the place, so that its loads overlap.
 func checkedOnce(t *Sharer, f *ir.For) []ir.Stmt {
 	if t.Slow {
 		return []ir.Stmt{f}
@@ -441,8 +443,8 @@ func checkedOnce(t *Sharer, f *ir.For) []ir.Stmt {
 	return []ir.Stmt{&ir.If{Cond: test, Then: []ir.Stmt{&loop}, Else: []ir.Stmt{f}, At: f.At}}
 }
 
-// declaredAhead splits list into declarations without a value that is computed, and the statements
-// that compute it.
+// declaredAhead splits list into declarations without computed initial values, and the remaining
+// statements with assignments in place of these values.
 func (t *Sharer) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
 	for _, s := range list {
 		d, ok := s.(*ir.Decl)
@@ -459,22 +461,22 @@ func (t *Sharer) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
 	return decls, rest
 }
 
-// A loop that picks one of its iterations, the least element and where it stands, may be cut as a
-// reduction may: each part picks among its own, and of two parts the better one is taken, of equals
-// the one that Go's order comes to first, or last where the comparison lets equals in. A part that
-// picked nothing has what stood there before the loop.
+// A pick, such as the least element and its index (argmin), can be split like a reduction: each
+// part picks among its iterations, and the better pick of two parts wins. Of equal picks the
+// earlier iteration wins, or the later one if the comparison accepts equal values. A part that
+// picked nothing keeps the values from before the loop.
 
-// noPlace stands for no iteration: no loop that an array bounds comes there.
+// noPlace stands for no iteration; no loop over elements reaches this value.
 const noPlace = math.MinInt64
 
 // A picked is a pick of a part of the loop.
 type picked struct {
 	analysis.Pick
 	f     *ir.For
-	vars  []*ir.Var           // that a part has: the best, what is not made of the place, the place
-	parts map[*ir.Var]*ir.Var // of this part
+	vars  []*ir.Var           // variables of a part: the best value, carried values that place does not determine, place
+	parts map[*ir.Var]*ir.Var // private copies of vars
 	place *ir.Var             // the iteration that was picked, or noPlace
-	made  map[*ir.Var]ir.Expr // others, which the place tells
+	made  map[*ir.Var]ir.Expr // carried values as expressions over place
 }
 
 // picksOf returns the picks of f, of variables in own.
@@ -508,7 +510,7 @@ func (t *Sharer) picksOf(f *ir.For, own *ir.VarSet) []picked {
 	return out
 }
 
-// noting returns the body of f, in which each pick notes its place.
+// noting returns the body of f in which each pick records its iteration.
 func noting(f *ir.For, picks []picked) []ir.Stmt {
 	list := slices.Clone(f.Body)
 	for i, s := range list {
@@ -521,7 +523,7 @@ func noting(f *ir.For, picks []picked) []ir.Stmt {
 	return list
 }
 
-// noted is the pick that notes its place in the stead of what that tells.
+// noted returns the pick with an assignment to place instead of the values that place determines.
 func (p *picked) noted() ir.Stmt {
 	s := *p.If
 	s.Then = []ir.Stmt{build.Assign(build.Ref(p.place, s.At), build.ToInt(build.Ref(p.f.Var, s.At)), s.At)}
@@ -533,7 +535,7 @@ func (p *picked) noted() ir.Stmt {
 	return &s
 }
 
-// begin declares what a part begins with.
+// begin declares the variables of a part with their initial values.
 func (p *picked) begin(at ir.Pos) []ir.Stmt {
 	var out []ir.Stmt
 	for _, v := range p.vars {
@@ -546,7 +548,8 @@ func (p *picked) begin(at ir.Pos) []ir.Stmt {
 	return out
 }
 
-// take replaces the part by another, of which other gives the values, where that is better.
+// take replaces the pick of this part by the pick whose values other returns, if that one is
+// better.
 func (p *picked) take(t *Sharer, mine map[*ir.Var]*ir.Var, other func(v *ir.Var) ir.Expr, at ir.Pos) []ir.Stmt {
 	var out, set []ir.Stmt
 	theirs := map[*ir.Var]ir.Expr{}
@@ -569,7 +572,7 @@ func (p *picked) take(t *Sharer, mine map[*ir.Var]*ir.Var, other func(v *ir.Var)
 	return append(out, &ir.If{Cond: build.Compare(ir.LOr, better, tie, at), Then: set, At: at})
 }
 
-// give gives the variables of the iteration what the part has, which mine says where.
+// give assigns the pick of the part, in the variables of mine, to the variables of the iteration.
 func (p *picked) give(mine map[*ir.Var]*ir.Var, at ir.Pos) []ir.Stmt {
 	var out, set []ir.Stmt
 	for _, v := range p.vars {

@@ -15,53 +15,54 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Iterations that each go along a row of memory, one or several times, read far apart from each
-// other when neighbouring threads run them. A team takes as many rows as a warp has lanes instead:
-// all its threads load a tile of the rows, neighbours by neighbours, compute what depends on no
-// other element of the row, and leave it in team memory; then one warp goes through the tile, a
-// lane a row, in the order of the loop. All threads run a loop over a row whose iterations are
-// independent, a warp a row. Every sum keeps its order, and so every bit.
+// The strategy "rows" is for iterations that each traverse a row of memory once or several times.
+// If neighbouring threads ran neighbouring iterations, their accesses would be strided. Instead a
+// team takes as many rows as a warp has lanes. All its threads load a tile of the rows with
+// contiguous accesses, compute the values that depend on one element of a row only, and store them
+// in team memory. Then one warp, the walking warp, executes the loop on the tile, one row a lane,
+// in the order of the loop. A loop along the row whose iterations are independent is shared by all
+// warps, one row a warp. Every sum keeps its order, so the results are bit-identical.
 //
-// That a tile is loaded before the row is at it rests on the loop around being parallel and, where
-// the row is written too, on a test that the slices have no byte in common.
+// A tile may be loaded early because the outer loop is parallel and, if the row is written too,
+// because a test shows that the slices do not overlap.
 
 const (
-	rowsOfTeam  = 32  // rows that a team takes at once, a lane of its walking warp each
+	rowsOfTeam  = 32  // rows in the block of a team, one for each lane of its walking warp
 	rowsThreads = 128 // threads of a team
-	rowsShort   = 16  // iterations of a loop over no row that the walking warp may run alone
+	rowsShort   = 16  // largest trip count of another loop that the walking warp may run alone
 )
 
-// A rowed is what the loop over blocks of rows is made from.
+// A rowed describes a loop over rows and the loop over blocks of rows that replaces it.
 type rowed struct {
 	*Sharer
-	f     *ir.For // over the rows
+	f     *ir.For // the loop over the rows
 	body  []ir.Stmt
 	own   *ir.VarSet // variables that differ from row to row, or may change
 	loops map[*ir.For]*rowLoop
-	conds []ir.Expr // what has to hold
+	conds []ir.Expr // run-time conditions of the strategy
 	box   map[*ir.Var]*ir.Var
 	boxes []*ir.Var // the keys of box, in order
 
 	tables []*rowTable
 	league bool  // all teams share the rows
-	rows   int64 // of a block at most: of a warp that walks them, or of all threads of a team
+	rows   int64 // rows in a block: a row a lane of the walking warp, or a row a thread of the team
 
 	base, row, lane, warp, warps, walker, active *ir.Var
-	end, stop                                    ir.Expr // of all rows, and of those of a block
+	end, stop                                    ir.Expr // end of all rows, and of the rows of a block
 }
 
 // A rowLoop is a loop along a row.
 type rowLoop struct {
 	loop    *ir.For
-	free    bool        // its iterations are independent
-	upright bool        // it goes down a column
-	bent    bool        // its bounds differ from row to row
-	lo, hi  ir.Expr     // bounds of the rows of a block together, which x.block declares
-	staged  []rowStaged // what threads compute for the one that walks
-	elems   []*ir.Index // of the row, that staged is made of
+	free    bool        // the iterations are independent
+	upright bool        // the loop goes down a column
+	bent    bool        // the bounds differ from row to row
+	lo, hi  ir.Expr     // union of the bounds in a block, which rowed.blockOf declares
+	staged  []rowStaged // values that all threads compute for the walking warp
+	elems   []*ir.Index // elements of the row that staged depends on
 	stores  []rowStaged
-	needs   []*ir.Var // values of the row that all threads ask for
-	columns int64     // of a tile
+	needs   []*ir.Var // values of a row that all threads read
+	columns int64     // columns of a tile
 }
 
 // A rowStaged is an expression, or a place that is written, and the tile that holds its values.
@@ -70,8 +71,8 @@ type rowStaged struct {
 	tile *ir.Var
 }
 
-// rowTiles returns the loop over sp whose teams take blocks of rows, nil where that is not right or
-// gains nothing.
+// rowTiles returns the loop over sp in which each team executes blocks of rows, or nil if this is
+// not legal or not profitable.
 func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.Loops[0]
 	if t.Single || t.Slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
@@ -104,7 +105,7 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	if kept != nil {
 		kept.stage()
 		kept.explain()
-		if teams := kept.teams(trips); teams != nil && t.Trips.Whole != nil { // piece by piece: all of it is a large expression
+		if teams := kept.teams(trips); teams != nil && t.Trips.Whole != nil { // looked up in parts: the whole expression is large
 			t.Trips.Whole = build.Choose(t.OnHost(kept.fits), teams, t.Trips.Whole, at)
 		}
 	}
@@ -136,7 +137,7 @@ func (x *rowed) why() string {
 	return "each iteration goes down a column, and where these are few too little would be on its way; the order of each column stays"
 }
 
-// long says that each row is worth it.
+// long returns the run-time condition that the rows are long enough for the strategy.
 func (x *rowed) long() ir.Expr {
 	var all ir.Expr
 	upright := true
@@ -151,7 +152,7 @@ func (x *rowed) long() ir.Expr {
 			all = build.Compare(ir.LAnd, all, c, f.At)
 		}
 	}
-	if gpu := x.Device(); upright { // many threads read neighbours anyway
+	if gpu := x.Device(); upright { // with many columns, neighbouring threads read contiguously without the strategy
 		few := int64(gpu.Team.Multiprocessors * gpu.Team.Warps * gpu.Team.Warp / gpu.Tuning.Rows.Few)
 		all = build.Compare(ir.LAnd, all, build.Compare(ir.Le, build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step), build.Int(few, x.f.At), x.f.At), x.f.At)
 	}
@@ -168,7 +169,7 @@ func (x *rowed) inOrder() []*rowLoop {
 	return out
 }
 
-// find looks at the body: loops along the row, and what one thread does for each row.
+// find finds the loops along the row in the body. It reports whether the strategy can run the body.
 func (x *rowed) find() bool {
 	effects := x.Effects.Stmts(x.body)
 	if effects.Atomics || effects.Calls || len(ir.AddressTaken(x.body).List()) > 0 {
@@ -186,12 +187,13 @@ func (x *rowed) find() bool {
 	return !many || x.findLoops(rowsThreads) || x.findLoops(rowsOfTeam)
 }
 
-// waitsLong reports whether one warp of a team is too few for a walk.
+// waitsLong reports whether the walk of a loop has long latencies, so that a single walking warp
+// per team would be too slow.
 func (x *rowed) waitsLong() bool {
 	return slices.ContainsFunc(x.inOrder(), func(l *rowLoop) bool { return !l.free && !l.upright && l.waits(x) })
 }
 
-// findLoops finds the loops along rows for blocks of so many rows.
+// findLoops finds the loops along rows for blocks of the given number of rows.
 func (x *rowed) findLoops(rows int64) bool {
 	x.rows, x.loops, x.conds = rows, map[*ir.For]*rowLoop{}, nil
 	for _, s := range x.body {
@@ -211,8 +213,8 @@ func (x *rowed) findLoops(rows int64) bool {
 // all reports whether every thread of a team walks a row of its own.
 func (x *rowed) all() bool { return x.rows > rowsOfTeam }
 
-// waits reports whether each step of a walk takes long: it loads from where the steps before it
-// led, computes much, or has loops. One warp of a team would be too few for that.
+// waits reports whether an iteration of the walk has a long latency: it loads from an address that
+// earlier iterations computed, has costly operations that depend on them, or has loops.
 func (l *rowLoop) waits(x *rowed) bool {
 	found := false
 	rest := l.replaced(l.loop.Body, func(rowStaged) ir.Expr { return build.Zero(ir.IntType, l.loop.At) })
@@ -230,7 +232,8 @@ func (l *rowLoop) waits(x *rowed) bool {
 	return found
 }
 
-// plainRow reports whether list is arithmetic on scalars and elements that needs no checks.
+// plainRow reports whether list has only scalar arithmetic, accesses without checks, and short
+// loops with constant trip counts.
 func plainRow(list []ir.Stmt) bool {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -261,8 +264,8 @@ func plainRow(list []ir.Stmt) bool {
 	return true
 }
 
-// rowLoop returns what it takes to run f over tiles, or by all threads; nil where that is not
-// right.
+// rowLoop returns the description of f as a loop over tiles, or as a loop that all threads share,
+// or nil if neither is legal.
 func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 	f = forms.Below(f)
 	if !forms.Counts(f) || query.LeavesLoop(f) {
@@ -316,8 +319,8 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 	return l
 }
 
-// independent returns what has to hold for the iterations of g to be independent, where that can be
-// tested in front.
+// independent returns the conditions under which the iterations of g are independent. It reports
+// false if there are none that can be tested before the loop.
 func (x *rowed) independent(m *analysis.Dependences, g *ir.For) ([]ir.Expr, bool) {
 	if m.Dependent(g) == "" {
 		return nil, true
@@ -326,7 +329,7 @@ func (x *rowed) independent(m *analysis.Dependences, g *ir.For) ([]ir.Expr, bool
 	return conds, ok && x.testable(conds)
 }
 
-// testable reports whether conds hold parameters alone.
+// testable reports whether conds depend on parameters only.
 func (x *rowed) testable(conds []ir.Expr) bool {
 	for _, c := range conds {
 		for _, v := range ir.ExprVars(c).List() {
@@ -346,8 +349,8 @@ func (x *rowed) need(conds []ir.Expr) {
 	}
 }
 
-// isRow reports whether e moves along memory with the loop over v, and far with the rows; upright,
-// the other way round.
+// isRow reports whether e has a small constant stride in v and a large stride in the row; for
+// upright, a large stride in v and a small one in the row.
 func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 	if !query.IsRef(e.X) || e.X.Type().Kind != ir.Slice || !query.LoadFree(e.I) || !e.Type().IsScalar() {
 		return false
@@ -371,8 +374,8 @@ func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 	return ok1 && ok2 && isConst && near != 0 && integers.Magnitude(near) <= 4 && (!known || integers.Magnitude(far) >= squareFar)
 }
 
-// computable reports whether any thread can compute e for the loop f of a row: it holds nothing
-// that iterations hand on.
+// computable reports whether every thread can compute e for the loop f of a row: e has no
+// loop-carried value.
 func (x *rowed) computable(e ir.Expr, f *ir.For) bool {
 	inside, changed := ir.Declared(f.Body), ir.Assigned(f.Body)
 	for _, v := range ir.ExprVars(e).List() {
@@ -393,7 +396,8 @@ func (x *rowed) rowElems(e ir.Expr, f *ir.For, upright bool) (out []*ir.Index) {
 	return out
 }
 
-// stages finds the largest expressions of rows that s surely computes and any thread can.
+// stages adds the largest subexpressions with elements of rows that s computes unconditionally and
+// that every thread can compute.
 func (l *rowLoop) stages(x *rowed, s ir.Stmt) {
 	each := func(e ir.Expr) { l.stageIn(x, e) }
 	switch s := s.(type) {
@@ -435,7 +439,7 @@ func (l *rowLoop) stage(e ir.Expr) {
 	}
 }
 
-// surely returns the elements of rows that e reads whatever it computes.
+// surely appends to out the elements of rows that e reads unconditionally.
 func (l *rowLoop) surely(x *rowed, e ir.Expr, out []*ir.Index) []*ir.Index {
 	switch s := e.(type) {
 	case *ir.Select:
@@ -456,7 +460,7 @@ func (l *rowLoop) surely(x *rowed, e ir.Expr, out []*ir.Index) []*ir.Index {
 	return out
 }
 
-// costly reports whether e takes much longer than to load it.
+// costly reports whether the evaluation of e takes much longer than a load of its value.
 func costly(e ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(y ir.Expr) bool {
@@ -472,8 +476,8 @@ func costly(e ir.Expr) bool {
 	return found
 }
 
-// chooseStaged decides whether the threads leave what they computed or what they loaded, and how
-// many columns a tile has.
+// chooseStaged decides whether the threads store computed values or loaded elements in team memory,
+// and chooses the number of columns of a tile. It reports false if no tile fits.
 func (l *rowLoop) chooseStaged(x *rowed) bool {
 	var elems, left []*ir.Index
 	dear := false
@@ -509,7 +513,7 @@ func (l *rowLoop) chooseStaged(x *rowed) bool {
 	return false
 }
 
-// bytesOf is the size of one element of each.
+// bytesOf returns the sum of the sizes of one value of each.
 func bytesOf(list []rowStaged) (n ir.Bytes) {
 	for _, s := range list {
 		n += s.e.Type().Size
@@ -525,8 +529,8 @@ func stagedElems(list []*ir.Index) []rowStaged {
 	return out
 }
 
-// storesOf finds the places that the loop writes, which have to be one element of the row in each
-// iteration, that is loaded by nothing else.
+// storesOf finds the places that the loop writes. It reports whether each of them is one element of
+// the row in each iteration, which no other access of the loop reads.
 func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 	fine := true
 	for _, s := range list {
@@ -583,7 +587,7 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 	return fine
 }
 
-// isNested reports whether s has statements in it.
+// isNested reports whether s is a branch or a loop.
 func isNested(s ir.Stmt) bool {
 	switch s.(type) {
 	case *ir.If, *ir.For:
@@ -592,7 +596,8 @@ func isNested(s ir.Stmt) bool {
 	return false
 }
 
-// apartFrom asks for the test that v and w have no byte in common.
+// apartFrom adds the no-alias test of v and w to the conditions. It reports false if there is no
+// such test.
 func (x *rowed) apartFrom(v, w *ir.Var) bool {
 	for _, y := range []*ir.Var{v, w} {
 		if y.Space != ir.Param || y.Type.Kind != ir.Slice || x.own.Has(y) {
@@ -603,7 +608,7 @@ func (x *rowed) apartFrom(v, w *ir.Var) bool {
 	return true
 }
 
-// needsOf returns the variables of a row that threads other than its own ask for.
+// needsOf returns the variables of a row that threads of other rows read.
 func (x *rowed) needsOf(l *rowLoop) []*ir.Var {
 	used := &ir.VarSet{}
 	if l.free {

@@ -9,12 +9,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Rows whose bounds differ, as those of a triangle or a band: the tiles of a block go from the
-// least of its rows' bounds to the greatest, and what a row does not have is neither loaded nor
-// walked. The bounds rise or fall with the number of the row, so that the first and the last row of
-// a block have the ends; that nothing wraps, so that this holds, is tested in front.
+// This file handles rows with different bounds, as in a triangular or banded loop. The tiles of a
+// block go from the least lower bound of its rows to the greatest upper bound, and iterations
+// outside the bounds of a row are masked. The bounds are monotone in the number of the row, so the
+// extremes are those of the first and the last row of a block. A test before the loop excludes
+// overflow.
 
-// monotone returns whether e, an int, rises (1), falls (-1) or stays (0) as v does rise.
+// monotone returns whether the int expression e rises (1), falls (-1) or is constant (0) as v
+// rises. It reports false if none of these is known.
 func monotone(e ir.Expr, v *ir.Var) (sign int, ok bool) {
 	if form, affine := analysis.AffineOf(e); affine {
 		coef, isForm := form.Coef(v)
@@ -53,7 +55,7 @@ func monotone(e ir.Expr, v *ir.Var) (sign int, ok bool) {
 	return sign, true
 }
 
-// ends returns e in the row where it is least and in the row where it is greatest, of rows first to
+// ends returns the least and the greatest value of the monotone expression e in the rows first to
 // last.
 func (x *rowed) ends(e, first, last ir.Expr) (least, most ir.Expr) {
 	in := func(i ir.Expr) ir.Expr { return ir.Subst(e, map[*ir.Var]ir.Expr{x.f.Var: i}) }
@@ -63,7 +65,7 @@ func (x *rowed) ends(e, first, last ir.Expr) (least, most ir.Expr) {
 	return in(first), in(last)
 }
 
-// blockOf declares the bounds of l for the rows of a block together.
+// blockOf declares l.lo and l.hi, the union of the bounds of l in the rows of a block.
 func (x *rowed) blockOf(l *rowLoop) []ir.Stmt {
 	if !l.bent {
 		return nil
@@ -82,8 +84,8 @@ func (x *rowed) blockOf(l *rowLoop) []ir.Stmt {
 	return out
 }
 
-// tripsOf is the length of a row of l: of one whose bounds differ, the longest as far as the first
-// and the last row tell.
+// tripsOf returns the trip count of l, or, if the bounds differ, the larger one of the first and
+// the last row.
 func (x *rowed) tripsOf(l *rowLoop) ir.Expr {
 	f, at := l.loop, l.loop.At
 	if !l.bent {
@@ -96,8 +98,8 @@ func (x *rowed) tripsOf(l *rowLoop) ir.Expr {
 	return build.IntMath(ir.IMax, in(x.f.Lo), in(build.Binary(ir.Sub, x.f.Hi, build.Int(1, at), at)))
 }
 
-// unwrapped returns what shows that the bounds of the rows are monotone: they wrap nowhere, or the
-// last row would be on the wrong side of the first.
+// unwrapped returns the tests that the bounds do not overflow between the first and the last row:
+// an overflow would reverse the order of the two.
 func (x *rowed) unwrapped() []ir.Expr {
 	var out []ir.Expr
 	for _, l := range x.inOrder() {
@@ -112,7 +114,7 @@ func (x *rowed) unwrapped() []ir.Expr {
 	return out
 }
 
-// copies reports whether what was staged is what was loaded.
+// copies reports whether all staged values are loaded elements.
 func (l *rowLoop) copies() bool {
 	for _, s := range l.staged {
 		if ix, ok := s.e.(*ir.Index); !ok || !containsSame(l.elems, ix) {

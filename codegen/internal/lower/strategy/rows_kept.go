@@ -11,31 +11,31 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Several loops that go along the same row read it again and again. Where at least two rows fit
-// into team memory, a team loads them once: all its threads share the iterations that are
-// independent and what is combined in an order that does not show; where the order shows, threads
-// compute what they can in place, and a lane goes through each row. What a loop computed of each
-// element stays for the next one that computes the same.
+// If several loops traverse the same row, and at least two rows fit into team memory, a team loads
+// its rows once and keeps them for all these loops. All threads share independent iterations and
+// reductions whose result does not depend on the order. For a loop whose order matters, the threads
+// first compute the staged values in place, and then one lane a row executes the loop. Staged
+// values stay in team memory for the next loop that uses the same ones.
 
 const (
 	keptWarps  = rowsThreads / rowsOfTeam
-	keptOfTeam = 2 // rows that have to fit
+	keptOfTeam = 2 // least number of rows that must fit
 )
 
-// A keptRows is what a team keeps, and how.
+// A keptRows describes the rows that a team keeps in team memory.
 type keptRows struct {
 	*rowed
-	col     *ir.Var // stands for the variable of each loop
+	col     *ir.Var // replaces the induction variable of each loop
 	elem    ir.Expr
-	content ir.Expr // of a cell of the tile now
+	content ir.Expr // current value of a cell of the tile
 	tile    *ir.Var
 	elems   int64
 
-	count, pitch, many ir.Expr // elements of a row, cells from row to row, rows of a block
+	count, pitch, many ir.Expr // elements of a row, distance of rows in cells, rows of a block
 	fits               ir.Expr
 }
 
-// keeps returns what a team keeps of its rows, nil where that is not right or gains nothing.
+// keeps returns the rows that a team keeps, or nil if this is not legal or not profitable.
 func (x *rowed) keeps() *keptRows {
 	loops := x.inOrder()
 	if x.all() || len(loops) < 2 || !x.Shuffles() {
@@ -58,7 +58,7 @@ func (x *rowed) keeps() *keptRows {
 		case sums != nil:
 			l.needs = k.needsOfAll(l, sums)
 		case len(l.staged) != 1 || !costly(l.staged[0].e):
-			return nil // few lanes would walk, and save no more than a load: 32 rows at once are quicker
+			return nil // few lanes would walk and save only a load: blocks of 32 rows are faster
 		}
 	}
 	k.elems = int64(x.Device().Memory.StaticShared * 3 / 4 / k.elem.Type().Size)
@@ -69,13 +69,13 @@ func (x *rowed) keeps() *keptRows {
 	return k
 }
 
-// canonical is e with the column in the stead of the variable of l.
+// canonical returns e with the induction variable of l replaced by k.col.
 func (k *keptRows) canonical(e ir.Expr, l *rowLoop) ir.Expr {
 	return ir.Subst(e, map[*ir.Var]ir.Expr{l.loop.Var: build.Ref(k.col, k.f.At)})
 }
 
-// findElem finds the element of the row that most loops read, at least two, and looks whether the
-// loops in order read no other: that would be far apart for the lanes that walk.
+// findElem finds the element of the row that most loops read. It reports false if fewer than two
+// loops read it, or if a sequential loop also reads another one, whose loads would be strided.
 func (k *keptRows) findElem(loops []*rowLoop) bool {
 	var found []ir.Expr
 	times := map[int]int{}
@@ -122,7 +122,7 @@ func containsExpr(list []ir.Expr, e ir.Expr) bool {
 	return slices.ContainsFunc(list, func(have ir.Expr) bool { return query.Same(have, e) })
 }
 
-// reads reports whether l reads what is canonically e.
+// reads reports whether l reads an expression whose canonical form is e.
 func (k *keptRows) reads(l *rowLoop, e ir.Expr) bool {
 	found := false
 	eachRead(l.loop.Body, func(read ir.Expr) {
@@ -134,7 +134,7 @@ func (k *keptRows) reads(l *rowLoop, e ir.Expr) bool {
 	return found
 }
 
-// eachRead calls do for the expressions that list evaluates, but for the places that it assigns.
+// eachRead calls do for the expressions that list evaluates, except the places that it assigns.
 func eachRead(list []ir.Stmt, do func(ir.Expr)) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		ir.StmtExprs(s, func(e ir.Expr) {
@@ -146,8 +146,8 @@ func eachRead(list []ir.Stmt, do func(ir.Expr)) {
 	})
 }
 
-// undisturbed reports whether the row stays as it was loaded: what else is written has no byte in
-// common with it, which is tested, or the last loop writes each element last.
+// undisturbed reports whether the row in team memory stays valid: all other written slices do not
+// overlap it (a condition of the strategy), or only the last loop writes its elements.
 func (k *keptRows) undisturbed(loops []*rowLoop) bool {
 	of := k.elem.(*ir.Index).X.(*ir.Ref).Var
 	last := loops[len(loops)-1]
@@ -167,7 +167,7 @@ func (k *keptRows) undisturbed(loops []*rowLoop) bool {
 	return fine
 }
 
-// stage finds team memory for the rows.
+// stage allocates team memory for the rows.
 func (k *keptRows) stage() {
 	elem := k.elem.Type()
 	for _, l := range k.inOrder() {
@@ -183,7 +183,7 @@ func (k *keptRows) stage() {
 	}
 }
 
-// overKept returns the loop over the blocks of rows of the teams.
+// overKept returns the loop in which the teams execute the blocks of rows.
 func (k *keptRows) overKept() []ir.Stmt {
 	x, at := k.rowed, k.f.At
 	var out []ir.Stmt
@@ -197,13 +197,14 @@ func (k *keptRows) overKept() []ir.Stmt {
 	return x.CopyOf(append(out, inner...), &x.Kernel.NumVars)
 }
 
-// rowsOf is how many rows a block has where they lie so many cells apart.
+// rowsOf returns the number of rows in a block for the given distance of rows in cells.
 func (k *keptRows) rowsOf(pitch ir.Expr) ir.Expr {
 	at := k.f.At
 	return build.IntMath(ir.IMin, &ir.Binary{Op: ir.Div, X: build.Int(k.elems, at), Y: build.IntMath(ir.IMax, pitch, build.Int(1, at)), T: ir.IntType, At: at}, build.Int(rowsOfTeam, at))
 }
 
-// teams is how many teams the host launches for so many rows, nil where it cannot tell.
+// teams returns the number of teams for the given number of rows, or nil if the host cannot compute
+// it.
 func (k *keptRows) teams(rows ir.Expr) ir.Expr {
 	at := k.f.At
 	rows, count := k.OnHost(rows), k.OnHost(k.count)
@@ -214,7 +215,7 @@ func (k *keptRows) teams(rows ir.Expr) ir.Expr {
 	return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Sub, build.Binary(ir.Add, rows, many, at), build.Int(1, at), at), Y: many, T: ir.IntType, At: at}
 }
 
-// cell is column c, counted from the first, of row r of the block.
+// cell returns the cell of the tile for column c, relative to the first, of row r of the block.
 func (k *keptRows) cell(r, c ir.Expr) ir.Expr {
 	at := k.f.At
 	return build.Index(build.Ref(k.tile, at), build.Binary(ir.Add, build.Binary(ir.Mul, r, k.pitch, at), c, at), at)
@@ -260,7 +261,7 @@ func (k *keptRows) eachColumn(atOnce int, body func(c *ir.Var) []ir.Stmt) ir.Stm
 		Unroll: 1, Body: []ir.Stmt{turn}, At: at}
 }
 
-// onlyValues reports whether list does nothing but compute scalars and store them.
+// onlyValues reports whether list only computes scalars and stores them.
 func onlyValues(list []ir.Stmt) bool {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -279,12 +280,12 @@ func onlyValues(list []ir.Stmt) bool {
 	return true
 }
 
-// columnOf is the value of the variable of the loops in column c.
+// columnOf returns the value of the induction variable in column c.
 func (k *keptRows) columnOf(c *ir.Var) ir.Expr {
 	return build.Binary(ir.Add, k.inOrder()[0].loop.Lo, build.Ref(c, k.f.At), k.f.At)
 }
 
-// load fills the tile, after what was done with it.
+// load fills the tile after a barrier that ends its last use.
 func (k *keptRows) load() []ir.Stmt {
 	at := k.f.At
 	return []ir.Stmt{build.Barrier(at), k.eachRow(func(r, i *ir.Var) []ir.Stmt {
@@ -311,8 +312,8 @@ func (k *keptRows) overLoop(l *rowLoop) []ir.Stmt {
 	return append(out, &ir.If{Cond: build.Ref(k.active, at), Then: []ir.Stmt{k.walk(l)}, At: at}, build.Barrier(at))
 }
 
-// inCell puts the tile's cell of row r and column c in the stead of what it holds, and i and j in
-// that of the row and the variable of l.
+// inCell replaces in list the value that the tile holds by the cell of row r and column c, and the
+// induction variables of the row and of l by i and the variable of the column.
 func (k *keptRows) inCell(l *rowLoop, list []ir.Stmt, i, r ir.Expr, c *ir.Var) []ir.Stmt {
 	at := l.loop.At
 	j := k.Local(l.loop.Var.Name, ir.IntType, at)
@@ -324,14 +325,15 @@ func (k *keptRows) inCell(l *rowLoop, list []ir.Stmt, i, r ir.Expr, c *ir.Var) [
 		return nil
 	}}
 	values := k.forRow(l, i, build.Ref(j, at), r)
-	if query.RefVar(i) == k.f.Var { // of the lane that walks, whose variables are its own
+	if query.RefVar(i) == k.f.Var { // the lane that walks uses its own variables
 		values = map[*ir.Var]ir.Expr{l.loop.Var: build.Ref(j, at)}
 	}
 	body := ir.SubstStmts(readsReplaced(list, rw), values)
 	return k.CopyOf(append([]ir.Stmt{build.Decl(j, k.columnOf(c), at)}, body...), &k.Kernel.NumVars)
 }
 
-// readsReplaced is list with what rw gives for what it reads, but not for what it assigns.
+// readsReplaced applies rw to the expressions that list reads, but not to the places that it
+// assigns.
 func readsReplaced(list []ir.Stmt, rw *ir.Rewrite) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
@@ -353,7 +355,7 @@ func readsReplaced(list []ir.Stmt, rw *ir.Rewrite) []ir.Stmt {
 	return out
 }
 
-// shared runs a loop whose iterations are independent, by all threads.
+// shared returns l, whose iterations are independent, distributed among all threads.
 func (k *keptRows) shared(l *rowLoop) ir.Stmt {
 	at := l.loop.At
 	return k.eachRow(func(r, i *ir.Var) []ir.Stmt {
@@ -363,7 +365,7 @@ func (k *keptRows) shared(l *rowLoop) ir.Stmt {
 	})
 }
 
-// computed puts what l computes of each element into its cell.
+// computed replaces each element in the tile by the staged value of l.
 func (k *keptRows) computed(l *rowLoop) ir.Stmt {
 	at, e := l.loop.At, l.staged[0].e
 	out := k.eachRow(func(r, i *ir.Var) []ir.Stmt {
@@ -375,7 +377,7 @@ func (k *keptRows) computed(l *rowLoop) ir.Stmt {
 	return out
 }
 
-// walk goes through a row, in its order.
+// walk returns the sequential loop l over a row.
 func (k *keptRows) walk(l *rowLoop) ir.Stmt {
 	at := l.loop.At
 	c := k.Local("c", ir.IntType, at)
@@ -383,7 +385,7 @@ func (k *keptRows) walk(l *rowLoop) ir.Stmt {
 		Body: k.inCell(l, l.loop.Body, build.Ref(k.f.Var, at), build.Ref(k.lane, at), c), At: at}
 }
 
-// orderFree returns the reductions of l where it has no other results, nil where it has.
+// orderFree returns the reductions of l if it has no other results, else nil.
 func (k *keptRows) orderFree(l *rowLoop) []ir.Reduction {
 	sums := analysis.OrderFree(k.Kernel, l.loop)
 	inside := ir.Declared(l.loop.Body)
@@ -396,8 +398,8 @@ func (k *keptRows) orderFree(l *rowLoop) []ir.Reduction {
 	return sums
 }
 
-// needsOfAll returns the variables of a row that all threads ask for where they share l, which sums
-// are the result of.
+// needsOfAll returns the variables of a row that all threads read if they share l, whose results
+// are sums.
 func (k *keptRows) needsOfAll(l *rowLoop, sums []ir.Reduction) []*ir.Var {
 	inside := ir.Declared(l.loop.Body)
 	var out []*ir.Var
@@ -410,8 +412,9 @@ func (k *keptRows) needsOfAll(l *rowLoop, sums []ir.Reduction) []*ir.Var {
 	return out
 }
 
-// combined runs a loop whose reductions show no order: each thread has a part, those of a warp are
-// combined by shuffles, and those of the warps by the lane that has the row.
+// combined returns l, whose reductions may be done in any order: each thread accumulates a partial
+// result, a warp combines those of its lanes by shuffles, and the lane of the row combines those of
+// the warps.
 func (k *keptRows) combined(l *rowLoop, sums []ir.Reduction) []ir.Stmt {
 	at := l.loop.At
 	warp, d := k.Local("w", ir.IntType, at), k.Local("d", ir.IntType, at)
@@ -450,14 +453,14 @@ func (k *keptRows) combined(l *rowLoop, sums []ir.Reduction) []ir.Stmt {
 	return []ir.Stmt{rows, build.Barrier(at), &ir.If{Cond: build.Ref(k.active, at), Then: []ir.Stmt{all}, At: at}}
 }
 
-// explain says what is kept.
+// explain records the decision for gompss explain.
 func (k *keptRows) explain() {
 	k.Decide(k.f.At, "loop "+k.f.Var.Name, "rows that are kept in team memory, at least two of a team", "several loops read "+query.Source(k.elem), AsItIs)
 }
 
-// A walk that goes by what it has computed to an element of a small table, as of a checksum or of
-// the states of an automaton, waits for each of these loads. Where bits bound the index, the team
-// keeps the table in its memory: lanes that read there wait for each other less.
+// A walk may index a small table with a loop-carried value, as a checksum or an automaton does.
+// Each such load is on the critical path. If the bits of the index bound it, the team keeps a copy
+// of the table in team memory, where loads have a shorter latency.
 
 // A rowTable is a table and where the team keeps it.
 type rowTable struct {
@@ -466,7 +469,7 @@ type rowTable struct {
 	tile  *ir.Var
 }
 
-// findTables finds the tables that walks look into.
+// findTables finds the tables that walks index.
 func (x *rowed) findTables() {
 	if !x.all() {
 		return
@@ -524,7 +527,7 @@ func writtenSlices(list []ir.Stmt) []*ir.Var {
 	return out
 }
 
-// loadTables copies the tables into team memory, before anything else of the team.
+// loadTables copies the tables into team memory; it is the first code of the team.
 func (x *rowed) loadTables() []ir.Stmt {
 	var out []ir.Stmt
 	at := x.f.At
@@ -541,7 +544,7 @@ func (x *rowed) loadTables() []ir.Stmt {
 	return out
 }
 
-// inTables puts the team's tables in the stead of those that list looks into.
+// inTables replaces the tables that list indexes by their copies in team memory.
 func (x *rowed) inTables(list []ir.Stmt) []ir.Stmt {
 	if len(x.tables) == 0 {
 		return list

@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// stageAll finds team memory for everything.
+// stageAll allocates the team memory of all loops.
 func (x *rowed) stageAll() {
 	at := x.f.At
 	for _, l := range x.inOrder() {
@@ -32,7 +32,7 @@ func (x *rowed) stageAll() {
 	}
 }
 
-// overRows returns the loop over the blocks of rows of the teams.
+// overRows returns the loop in which the teams execute the blocks of rows.
 func (x *rowed) overRows() []ir.Stmt {
 	many := ir.Expr(build.Int(rowsOfTeam, x.f.At))
 	if x.all() {
@@ -41,7 +41,7 @@ func (x *rowed) overRows() []ir.Stmt {
 	return x.overBlocks(many, func() []ir.Stmt { return x.inBlock(x.overLoop) })
 }
 
-// overBlocks returns the loop over the blocks of so many rows of the teams.
+// overBlocks returns the loop in which the teams execute blocks of the given number of rows.
 func (x *rowed) overBlocks(many ir.Expr, block func() []ir.Stmt) []ir.Stmt {
 	at := x.f.At
 	me, lanes := build.Query(ir.ThreadNum, at), build.Int(rowsOfTeam, at)
@@ -53,8 +53,8 @@ func (x *rowed) overBlocks(many ir.Expr, block func() []ir.Stmt) []ir.Stmt {
 	if x.league {
 		start = build.Binary(ir.Mul, build.Query(ir.TeamNum, at), many, at)
 		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), many, at)
-		// Warps of the same number share a scheduler: the one that walks differs between teams that
-		// run side by side. The factor is the golden ratio, by 2^16.
+		// Warps with the same number share a scheduler, so teams on one multiprocessor use
+		// different walking warps. The factor is the golden ratio, by 2^16.
 		spread := &ir.Binary{Op: ir.Shr, X: build.Binary(ir.Mul, build.Query(ir.TeamNum, at), build.Int(40503, at), at), Y: build.Int(16, at), T: ir.IntType, At: at}
 		turnOf = &ir.Binary{Op: ir.Rem, X: spread, Y: build.Ref(x.warps, at), T: ir.IntType, At: at}
 	}
@@ -85,8 +85,8 @@ func (x *rowed) overBlocks(many ir.Expr, block func() []ir.Stmt) []ir.Stmt {
 	return append(out, &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(x.base, at), x.end, at), Post: []ir.Stmt{next}, Body: turn, At: at})
 }
 
-// inBlock guards what the walking warp does for its rows. Its variables are declared in front of
-// the guards.
+// inBlock guards the statements of the walking warp outside the loops. Their variables are declared
+// before the guards.
 func (x *rowed) inBlock(over func(*rowLoop) []ir.Stmt) []ir.Stmt {
 	var out, own []ir.Stmt
 	flush := func() {
@@ -127,7 +127,7 @@ func (x *rowed) overLoop(l *rowLoop) []ir.Stmt {
 	return append(out, x.byTiles(l)...)
 }
 
-// giveNeeds leaves in team memory what threads other than its own ask of a row.
+// giveNeeds stores in team memory the values of a row that threads of other rows read.
 func (x *rowed) giveNeeds(l *rowLoop) []ir.Stmt {
 	at := l.loop.At
 	var give []ir.Stmt
@@ -143,7 +143,7 @@ func (x *rowed) giveNeeds(l *rowLoop) []ir.Stmt {
 	return append(give, build.Barrier(at))
 }
 
-// forRow puts row i, whose number in the block is r, and column j in e.
+// forRow returns the substitution for row i, whose number in the block is r, and column j.
 func (x *rowed) forRow(l *rowLoop, i, j, r ir.Expr) map[*ir.Var]ir.Expr {
 	at := l.loop.At
 	out := map[*ir.Var]ir.Expr{x.f.Var: i, l.loop.Var: j}
@@ -153,7 +153,7 @@ func (x *rowed) forRow(l *rowLoop, i, j, r ir.Expr) map[*ir.Var]ir.Expr {
 	return out
 }
 
-// byWarps runs a loop whose iterations are independent, a warp a row.
+// byWarps returns l, whose iterations are independent, distributed among the warps, a row a warp.
 func (x *rowed) byWarps(l *rowLoop) []ir.Stmt {
 	at, f := l.loop.At, l.loop
 	r, i, first, hi := x.Local("r", ir.IntType, at), x.Local(x.f.Var.Name, ir.IntType, at), x.Local("first", ir.IntType, at), x.Local("to", ir.IntType, at)
@@ -191,8 +191,8 @@ func (x *rowed) byWarps(l *rowLoop) []ir.Stmt {
 	return []ir.Stmt{build.Decl(r, build.Ref(x.warp, at), at), loop}
 }
 
-// A rowTile is what byTiles shares out: part p of a tile, of as many parts as a team has warps at
-// most, has in turn u a row and a column.
+// A rowTile is a tile that the threads of a team load together. It has as many parts as a team has
+// warps at most; turn u of part p loads the cells of one row (or column) for the lanes of a warp.
 type rowTile struct {
 	*rowed
 	*rowLoop
@@ -200,12 +200,12 @@ type rowTile struct {
 	at    ir.Pos
 }
 
-// tileAt is a cell of tile.
+// tileAt returns a cell of tile.
 func (w *rowTile) tileAt(tile *ir.Var, row, column ir.Expr) ir.Expr {
 	return build.Index(build.Ref(tile, w.at), build.Binary(ir.Add, build.Binary(ir.Mul, row, build.Int(w.columns+1, w.at), w.at), column, w.at), w.at)
 }
 
-// turns is how many elements of a tile a thread has.
+// turns returns the number of elements of a tile that a thread loads.
 func (w *rowTile) turns() int { return int(w.columns * w.rows / rowsThreads) }
 
 // cell returns row and column of turn u of part p of a tile.
@@ -220,7 +220,7 @@ func (w *rowTile) cell(p, u ir.Expr) (row, column ir.Expr) {
 	return row, w.columnOf(p)
 }
 
-// columnOf is the column of a thread in part p.
+// columnOf returns the column of a thread in part p.
 func (w *rowTile) columnOf(p ir.Expr) ir.Expr {
 	column := ir.Expr(build.Ref(w.lane, w.at))
 	if w.across() > 1 {
@@ -229,7 +229,8 @@ func (w *rowTile) columnOf(p ir.Expr) ir.Expr {
 	return column
 }
 
-// across is the number of parts that a row has, down how many rows lie between two of a thread.
+// across returns the number of parts in a row, and down the distance of successive rows of a
+// thread.
 func (w *rowTile) across() int64 { return w.columns / rowsOfTeam }
 func (w *rowTile) down() int64   { return rowsThreads / rowsOfTeam / w.across() }
 
@@ -237,7 +238,7 @@ func (w *rowTile) part(op ir.Op, p ir.Expr) ir.Expr {
 	return &ir.Binary{Op: op, X: p, Y: build.Int(w.across(), w.at), T: ir.IntType, At: w.at}
 }
 
-// each returns the loop over the turns of part p, of which make gives the body: row, column and the
+// each returns the loop over the turns of part p. make returns its body for a row, a column and the
 // number of the turn.
 func (w *rowTile) each(p ir.Expr, unroll int, make func(row, column, u ir.Expr) []ir.Stmt) ir.Stmt {
 	u, r := w.Local("u", ir.IntType, w.at), w.Local("r", ir.IntType, w.at)
@@ -247,19 +248,20 @@ func (w *rowTile) each(p ir.Expr, unroll int, make func(row, column, u ir.Expr) 
 		Unroll: unroll, Body: body, At: w.at}
 }
 
-// place returns i and j of a cell of the tile that begins at start, or the last there is.
+// place returns the iteration i, j of a cell of the tile that begins at start, clamped to the last
+// row and column. Rows with different bounds are masked instead and not clamped.
 func (w *rowTile) place(row, column, start ir.Expr) (i, j ir.Expr) {
 	last := func(e, end ir.Expr) ir.Expr {
 		return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{e, build.Binary(ir.Sub, end, build.Int(1, w.at), w.at)}, T: ir.IntType, At: w.at}
 	}
 	i, j = build.Binary(ir.Add, build.Ref(w.base, w.at), row, w.at), build.Binary(ir.Add, start, column, w.at)
-	if w.bent { // what is not there is left out
+	if w.bent {
 		return i, j
 	}
 	return last(i, w.stop), last(j, w.loop.Hi)
 }
 
-// inside reports whether row i has a column j.
+// inside returns the condition that row i has a column j.
 func (w *rowTile) inside(i, j ir.Expr) ir.Expr {
 	in := map[*ir.Var]ir.Expr{w.f.Var: i}
 	there := build.Compare(ir.Lt, i, w.stop, w.at)
@@ -269,7 +271,7 @@ func (w *rowTile) inside(i, j ir.Expr) ir.Expr {
 	return build.Compare(ir.LAnd, there, build.Compare(ir.Lt, j, ir.Subst(w.loop.Hi, in), w.at), w.at)
 }
 
-// where runs list for column j of row i, where that may not be there.
+// where guards list by the condition that row i and column j exist, if they may not.
 func (w *rowTile) where(row, i, j ir.Expr, list []ir.Stmt) []ir.Stmt {
 	switch {
 	case w.bent:
@@ -280,7 +282,7 @@ func (w *rowTile) where(row, i, j ir.Expr, list []ir.Stmt) []ir.Stmt {
 	return list
 }
 
-// byTiles runs a loop in which each row has its order.
+// byTiles returns l as a loop over tiles, in which each row keeps its order.
 func (x *rowed) byTiles(l *rowLoop) []ir.Stmt {
 	at, f := l.loop.At, l.loop
 	around := x.blockOf(l)
@@ -289,7 +291,7 @@ func (x *rowed) byTiles(l *rowLoop) []ir.Stmt {
 	next := build.Binary(ir.Add, start, build.Int(l.columns, at), at)
 	ahead, decls := w.aheadVars()
 	var out, turn []ir.Stmt
-	if x.all() { // other teams walk meanwhile, and registers are for them
+	if x.all() { // other teams hide the latency of the loads, so there is no prefetch
 		turn = append(decls, w.loadAhead(ahead, start)...)
 		turn = append(append(append(turn, build.Barrier(at)), w.leave(ahead)...), build.Barrier(at))
 	} else {
@@ -309,7 +311,8 @@ func (x *rowed) byTiles(l *rowLoop) []ir.Stmt {
 	return append(around, &ir.If{Cond: build.Compare(ir.Lt, l.lo, l.hi, at), Then: out, At: at})
 }
 
-// aheadVars declares what a thread loads for the next tile: of each element, one a turn.
+// aheadVars declares the registers for the elements that a thread prefetches for the next tile: an
+// array for each element, with one value a turn.
 func (w *rowTile) aheadVars() (vars []*ir.Var, decls []ir.Stmt) {
 	for _, e := range w.elems {
 		v := w.Local("ahead", ir.ArrayOf(e.Type(), int64(w.turns())), w.at)
@@ -318,8 +321,8 @@ func (w *rowTile) aheadVars() (vars []*ir.Var, decls []ir.Stmt) {
 	return vars, decls
 }
 
-// loadAhead loads a thread's own part of the tile that begins at start, of the rows that there are.
-// The place of an element is that of the one before and a step: compilers would keep each of them.
+// loadAhead loads a thread's part of the tile that begins at start, for the rows that exist. It
+// advances one address by a constant step, because compilers would keep all addresses in registers.
 func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
 	at := w.at
 	row, column := w.cell(build.Ref(w.warp, at), build.Int(0, at))
@@ -358,8 +361,8 @@ func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
 	}))
 }
 
-// leave puts what the threads compute of the tile into team memory: of what was loaded ahead, and,
-// where the team has few warps, of the other parts.
+// leave stores the staged values of the tile in team memory: those of the prefetched elements and,
+// if the team has fewer warps than parts, those of the other parts.
 func (w *rowTile) leave(ahead []*ir.Var) []ir.Stmt {
 	at, start := w.at, build.Ref(w.start, w.at)
 	part := w.Local("part", ir.IntType, at)
@@ -402,13 +405,14 @@ func (w *rowTile) leave(ahead []*ir.Var) []ir.Stmt {
 	return []ir.Stmt{turns(build.Ref(w.warp, at), w.turns(), true), few}
 }
 
-// inTwo reports whether what was loaded for s goes to its tile first, and is computed there: code
-// for each load is too long where computing is.
+// inTwo reports whether the elements of s are first stored in the tile, and the staged values are
+// computed in place afterwards: the code of a costly value would be repeated for each load.
 func (w *rowTile) inTwo(s rowStaged) bool {
 	return len(w.elems) == 1 && len(w.staged) == 1 && costly(s.e) && ir.Same(s.e.Type(), w.elems[0].Type())
 }
 
-// again computes in place what inTwo says of; nil: of nothing.
+// again returns the statement that computes the staged values of inTwo in place, or nil if there
+// are none.
 func (w *rowTile) again() ir.Stmt {
 	s, at := w.staged[0], w.at
 	if !w.inTwo(s) {
@@ -428,7 +432,7 @@ func (w *rowTile) again() ir.Stmt {
 	})
 }
 
-// replaced returns list with what instead gives for what is staged.
+// replaced returns list with each staged value replaced by the result of instead.
 func (l *rowLoop) replaced(list []ir.Stmt, instead func(rowStaged) ir.Expr) []ir.Stmt {
 	return (&ir.Rewrite{Instead: func(e ir.Expr) ir.Expr {
 		for _, s := range l.staged {
@@ -483,7 +487,7 @@ func (x *rowed) walkUnroll(body []ir.Stmt) int {
 	return max(1, x.Device().Tuning.Rows.Unroll/int(most))
 }
 
-// storeTile stores what the walk wrote, neighbours by neighbours.
+// storeTile stores the results of the walk from the tile to memory with contiguous accesses.
 func (w *rowTile) storeTile() []ir.Stmt {
 	at := w.at
 	part, i, j := w.Local("part", ir.IntType, at), w.Local(w.f.Var.Name, ir.IntType, at), w.Local(w.loop.Var.Name, ir.IntType, at)

@@ -15,27 +15,28 @@ import (
 	"github.com/gompss/gompss/codegen/target"
 )
 
-// Iterations that each have a short row of memory of their own, as points that lie one behind the
-// other have their coordinates: what neighbouring threads read is a row apart. A team takes a block
-// of iterations instead. Its threads load all their rows, neighbours by neighbours, into team
-// memory, where a row is a column, and each runs its iterations from there. Where they all go
-// through a table, a thread takes several at once, as points do. The order of each iteration stays,
-// and so does every bit.
+// The strategy "short rows" is for iterations that each read a short row of their own, such as the
+// coordinates of a point. Accesses of neighbouring threads would have the length of a row as their
+// stride. Instead a team takes a block of iterations. Its threads load all rows of the block with
+// contiguous accesses and store them transposed in team memory, from which each thread runs its
+// iterations. If all iterations traverse a common table, a thread executes several of them
+// together, as in the strategy "points". Each iteration keeps its order, so the results are
+// bit-identical.
 //
-// That a row is loaded early rests on the loop around being parallel, and on a test that what is
-// written has no byte in common with it; that it is there, on loops around each read that have an
+// A row may be loaded early because the outer loop is parallel, and because a test shows that it
+// does not overlap the written slices. A row exists if the loops around its reads have an
 // iteration, which is tested too.
 
-// A shortRows is what the loop over blocks is made from.
+// A shortRows describes a loop over short rows and the loop over blocks that replaces it.
 type shortRows struct {
 	*Sharer
 	f     *ir.For
 	body  []ir.Stmt
 	own   *ir.VarSet // variables that differ from iteration to iteration, or may change
 	elems []*shortRow
-	table bool      // there are elements that all iterations go through
-	conds []ir.Expr // what has to hold
-	width int       // iterations of a thread at once
+	table bool      // all iterations traverse the same elements
+	conds []ir.Expr // run-time conditions of the strategy
+	width int       // iterations that a thread executes together
 
 	columns                  ir.Expr // of a row
 	base, me, slot, row, col *ir.Var

@@ -1,5 +1,5 @@
-// Package strategy has the ways to share the iterations of a loop among threads: tiles in team
-// memory, lanes of a warp, rows, blocks, tables and others, in the order in which they are tried.
+// Package strategy has the strategies that map a worksharing loop to threads: tiles in team memory,
+// lanes of a warp, rows, blocks, tables and others, and the order in which lowering tries them.
 package strategy
 
 import (
@@ -13,52 +13,52 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// A Sharing is a loop whose iterations threads share out: what a strategy looks at.
+// A Sharing is a worksharing loop, the input of a strategy.
 type Sharing struct {
 	Sp   *spaces.Space
 	D    *ir.Directive
 	P    spaces.Portion
-	Body []ir.Stmt // of an iteration, lowered
-	Sums []Sum     // parts are private to a thread
-	Grid bool      // threads of all teams, not of one
+	Body []ir.Stmt // lowered body of an iteration
+	Sums []Sum     // partial sums, private to a thread
+	Grid bool      // the threads of all teams share the loop, not those of one team
 }
 
-// A Sum is the part of a reduction that a thread has.
+// A Sum is the partial result of a reduction in a thread.
 type Sum struct {
 	Acc, Idx *ir.Var
-	N        int64 // elements, 0 of a scalar
+	N        int64 // number of elements; 0: a scalar
 }
 
 // A Sharer shares loops among the threads of a team.
 type Sharer struct {
 	*crews.Crew
-	Strategies []string // what was chosen, each once
+	Strategies []string // names of the strategies chosen, without duplicates
 }
 
-// A strategy is a way to run the iterations of a sharing: apply returns the loop, nil where it is
-// not right or gains nothing. Whatever is chosen gives the same bits, but for the order of what a
-// reduction clause lets be done in any order.
+// A strategy is a way to execute the iterations of a sharing. apply returns the loop, or nil if the
+// strategy is not legal or not profitable. All strategies give bit-identical results, except for
+// the order of reductions that a reduction clause permits in any order.
 type strategy struct {
 	name  string
 	needs need
 	apply func(t *Sharer, n Sharing) []ir.Stmt
 }
 
-// A need is what a strategy asks of a sharing before it looks at the body.
+// A need is a set of preconditions and properties of a strategy, checked before apply.
 type need uint8
 
 const (
 	ofLeague need = 1 << iota // the whole league shares the loop
-	noSums                    // the loop itself adds nothing up
-	trusting                  // loops that only read may do so without branches first
-	regroups                  // neighbouring threads read neighbours, which those of a thread an iteration do not
+	noSums                    // the loop itself has no reduction
+	trusting                  // apply takes the body with Trusted loops
+	regroups                  // makes accesses contiguous that are strided with one thread an iteration
 )
 
-// AsItIs is the directive by which a thread runs an iteration as it stands, where another schedule
-// would not: chunks of a warp's iterations to the teams, one to a thread.
+// AsItIs is the directive that turns all strategies off: the teams take chunks of 32 iterations,
+// and each thread executes one iteration of a chunk.
 const AsItIs = "dist_schedule(static, 32)"
 
-// strategies are tried in this order: what saves most memory traffic, where it fits, comes first.
+// strategies are tried in this order: those that save most memory traffic come first.
 var strategies = []strategy{
 	{"groups", 0, groups},
 	{"bundles", 0, bundles},
@@ -80,17 +80,17 @@ var strategies = []strategy{
 	{"rows of points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return rowsOfPoint(t, n.Sp, n.D, n.P, n.Body) }},
 }
 
-// Parameters has, by the names of strategies, how many parameters beside the model's they may be
-// asked for (crews.Choice): a smaller and a larger block (in slabs, two smaller ones), and as
-// many rows a team as it has threads where the model takes a warp's, or the other way round.
-// What does not fit gives the code of the model's.
+// Parameters has, for the name of a strategy, the number of its variants besides the one that the
+// cost model chooses (crews.Choice): a smaller and a larger block (two smaller ones in slabs), and
+// for rows one row a thread of a team instead of one row a lane of a warp, or the reverse. A
+// variant that does not fit gives the code of the model's choice.
 var Parameters = map[string]int{"blocks": 2, "rows": 1}
 
-// Regroup runs n by the first strategy that fits of those whose neighbouring threads read
-// neighbours, nil where none does.
+// Regroup returns n lowered by the first applicable strategy with the property regroups, or nil if
+// there is none.
 func Regroup(t *Sharer, n Sharing) []ir.Stmt { return first(t, n, regroups, nil) }
 
-// ShareBy runs n by the first strategy that fits, else a thread an iteration.
+// ShareBy returns n lowered by the first applicable strategy, or else with one thread an iteration.
 func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	var trusted []ir.Stmt
 	trust := func() []ir.Stmt {
@@ -105,13 +105,13 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	return t.Walk(n.Sp, n.P, Alone(t, checksTogether(t, n.Body)), nil)
 }
 
-// Fits reports whether a strategy fits n, which is then not a thread an iteration.
+// Fits reports whether a strategy is applicable to n.
 func Fits(t *Sharer, n Sharing) bool {
 	return first(t, n, 0, func() []ir.Stmt { return t.TrustedIn(n.Body) }) != nil
 }
 
-// first returns the loop over n by the first strategy that fits of those with all of only, nil
-// where none does. trust returns the body as trusting strategies take it.
+// first returns n lowered by the first applicable strategy that has all properties of only, or nil
+// if there is none. trust returns the body for trusting strategies.
 func first(t *Sharer, n Sharing, only need, trust func() []ir.Stmt) []ir.Stmt {
 	plain := n.Body
 	for _, s := range strategies {
@@ -135,8 +135,8 @@ func first(t *Sharer, n Sharing, only need, trust func() []ir.Stmt) []ir.Stmt {
 	return nil
 }
 
-// fitting returns what apply does where the team memory of the launch is enough for it, as that of
-// several loops may not be; else it takes that back and returns nil.
+// fitting returns the result of apply if the team memory of the launch suffices for it, which it
+// may not for several loops. Otherwise it restores the state of the launch and returns nil.
 func fitting(t *Sharer, apply func() []ir.Stmt) []ir.Stmt {
 	s := save(t)
 	out := apply()
@@ -151,13 +151,13 @@ func fitting(t *Sharer, apply func() []ir.Stmt) []ir.Stmt {
 	return nil
 }
 
-// A state is what strategies change of a launch.
+// A state has the properties of a launch that strategies change.
 type state struct {
 	launch     ir.Launch
 	trips      crews.TripCounts
 	work       mapping.Work
 	slots      map[crews.Slot]*ir.Var
-	types      map[*ir.Var]*ir.Type // of team memory: a strategy may make larger what another has
+	types      map[*ir.Var]*ir.Type // types of variables in team memory, which a strategy may enlarge
 	strategies int
 }
 
@@ -181,17 +181,17 @@ func (s *state) restore(t *Sharer) {
 	}
 }
 
-// Try runs what asks whether a strategy fits, and leaves the launch as it was.
+// Try runs ask, which tries strategies, and then restores the state of the launch.
 func Try(t *Sharer, ask func()) {
 	s := save(t)
 	defer s.restore(t)
 	ask()
 }
 
-// teamAlign is more than the alignment of any variable in team memory.
+// teamAlign is an upper bound of the alignment of variables in team memory.
 const teamAlign = 16
 
-// grown reports whether a variable has another type than before.
+// grown reports whether a variable of before has another type now.
 func grown(before map[*ir.Var]*ir.Type) bool {
 	for v, typ := range before {
 		if v.Type != typ {
@@ -201,7 +201,7 @@ func grown(before map[*ir.Var]*ir.Type) bool {
 	return false
 }
 
-// useTeams says that teams of so many threads suit the launch best, and that none has more.
+// useTeams sets the preferred and the largest size of the teams of the launch to threads.
 func useTeams(t *Sharer, threads int, at ir.Pos) {
 	t.LimitThreads(build.Int(int64(threads), at))
 	t.Launch.Threads = threads

@@ -16,22 +16,23 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A loop in which every thread of a team reads the same elements in the same order, as the bodies
-// of an all-pairs sum do, is cut into tiles: the threads load a tile together, each element once,
-// meet, and run the tile from team memory. The order of a thread's own iterations stays as it was,
-// and so does every bit of its result.
+// The strategy "tiles" strip-mines an inner loop in which all threads of a team read the same
+// elements in the same order, as in an all-pairs sum. The threads load a tile together, each
+// element once, execute a barrier, and run the tile from team memory. Each thread keeps the order
+// of its iterations, so the results are bit-identical.
 //
-// That this is right rests on the loop around being parallel: each of its iterations reads all
-// these elements, so none other than a lonely one may write them, and a lonely one is kept in order
-// by the barriers. Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for
-// GPUs, 2017, section 4.2, which keeps in shared memory what directives name; differs: found here.
+// This is legal because the outer loop is parallel: each of its iterations reads all these
+// elements, so no iteration may write them unless it is the only one, and then the barriers keep
+// the order. Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs,
+// 2017, section 4.2, in which directives name the data for shared memory; differs: the compiler
+// finds them.
 
 const (
-	tileLength = 256      // iterations in a tile, where its elements fit tileBytes
-	tileBytes  = 16 << 10 // of team memory that the tiles of one loop may take
-	tileLeast  = 2 * 32   // iterations of a loop that is known to have fewer than this stay as they are
+	tileLength = 256      // iterations in a tile, if its elements fit into tileBytes
+	tileBytes  = 16 << 10 // team memory of the tiles of one loop
+	tileLeast  = 2 * 32   // least trip count of a loop that is tiled, if the trip count is constant
 	tileGroup  = 4        // elements that one access to team memory loads
-	unrollOps  = 640      // operations that an unrolled body may have
+	unrollOps  = 640      // largest number of operations of an unrolled body
 	unrollMost = 32
 )
 
@@ -39,19 +40,19 @@ const (
 type tiled struct {
 	loop     *ir.For
 	staged   []staged
-	same     map[*ir.Var]ir.Expr // what the loop's own variables stand for, too
+	same     map[*ir.Var]ir.Expr // values of the team-uniform variables, also those of the loop
 	length   int64
-	unrolled int // iterations that are written out
+	unrolled int // unroll factor
 }
 
 // A staged is an element that all threads read in an iteration, and the team array that holds a
 // tile of it.
 type staged struct {
-	elem ir.Expr // over the loop variable and what is the same for all threads
+	elem ir.Expr // element, over the induction variable and team-uniform variables
 	tile *ir.Var
 }
 
-// tiler looks for such loops in the body of a loop that threads share out.
+// tiler finds loops to tile in the body of a worksharing loop.
 type tiler struct {
 	*Sharer
 	inside *ir.VarSet          // variables that differ from thread to thread, or may change
@@ -59,7 +60,7 @@ type tiler struct {
 	loops  map[*ir.For]*tiled
 }
 
-// tiles returns the loop over sp of which inner loops run over tiles, nil where there is none.
+// tiles returns the loop over sp with tiled inner loops, or nil if there are none.
 func (t *Sharer) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
 		return nil
@@ -82,7 +83,7 @@ func (t *Sharer) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.
 	return x.walk(sp, p, body)
 }
 
-// find looks at the loops that stand in list itself.
+// find finds the loops to tile among the statements of list, but not in nested statements.
 func (x *tiler) find(list []ir.Stmt) {
 	changed := ir.Assigned(list)
 	for _, s := range list {
@@ -99,11 +100,11 @@ func (x *tiler) find(list []ir.Stmt) {
 	}
 }
 
-// isSame reports whether e has one value for all threads of the team during the whole loop, without
-// reading memory.
+// isSame reports whether e is uniform: it has the same value for all threads of the team during the
+// whole loop, and reads no memory.
 func (x *tiler) isSame(e ir.Expr) bool { return e != nil && x.isSameBut(e, nil) }
 
-// isSameBut is isSame of an expression in which v may occur too.
+// isSameBut is isSame for an expression that may also depend on v.
 func (x *tiler) isSameBut(e ir.Expr, v *ir.Var) bool {
 	if !query.LoadFree(e) {
 		return false
@@ -116,8 +117,8 @@ func (x *tiler) isSameBut(e ir.Expr, v *ir.Var) bool {
 	return true
 }
 
-// tile returns what it takes to run f over tiles, nil where that is not right or gains nothing: one
-// of its operands comes from memory in every iteration nevertheless.
+// tile returns the description of f as a tiled loop, or nil if this is not legal or not profitable,
+// for example if an iteration also loads other elements that move with the loop.
 func (x *tiler) tile(f *ir.For) *tiled {
 	step, ok := query.Int64(f.Step)
 	if !ok || step != 1 || f.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 || !x.isSame(f.Lo) || !x.isSame(f.Hi) {
@@ -145,8 +146,8 @@ func (x *tiler) tile(f *ir.For) *tiled {
 	return l
 }
 
-// tileOf returns team memory for element number i of a loop. One loop may use what another did:
-// each begins with a barrier.
+// tileOf returns team memory for element number i of a loop. Different loops share it, because each
+// begins with a barrier.
 func (x *tiler) tileOf(elem ir.Expr, i int, length int64) *ir.Var {
 	t := elem.Type()
 	key := crews.Slot{What: "tile" + strconv.Itoa(int(length)), Kind: t.Kind, N: i}
@@ -169,15 +170,15 @@ func (x *tiler) onlyReads(list []ir.Stmt) bool {
 	return fine
 }
 
-// collect finds the elements to stage among what every iteration of f reads whatever it computes.
-// It reports false where an iteration reads something else that the loop moves along.
+// collect finds the elements to stage among those that every iteration of f reads unconditionally.
+// It reports false if an iteration reads another element that moves with the loop.
 func (x *tiler) collect(l *tiled, f *ir.For) bool {
 	moving := ir.Declared(f.Body)
 	moving.Add(f.Var)
 	for _, v := range ir.Assigned(f.Body).List() {
 		moving.Add(v)
 	}
-	always := true // no statement before has left the iteration
+	always := true // no earlier statement can leave the iteration
 	for _, s := range f.Body {
 		if d, ok := s.(*ir.Decl); ok && d.Init != nil && d.Var.Type.IsScalar() && !ir.Assigned(f.Body).Has(d.Var) &&
 			x.isSameBut(d.Init, f.Var) {
@@ -203,7 +204,7 @@ func (x *tiler) collect(l *tiled, f *ir.For) bool {
 	return fine
 }
 
-// stage adds the elements in e that are sure to be read.
+// stage adds the elements that e reads unconditionally.
 func (x *tiler) stage(l *tiled, f *ir.For, e ir.Expr) {
 	switch s := e.(type) {
 	case *ir.Select:
@@ -225,8 +226,8 @@ func (x *tiler) stage(l *tiled, f *ir.For, e ir.Expr) {
 	ir.Operands(e, func(y ir.Expr) { x.stage(l, f, y) })
 }
 
-// element returns e over the loop variable v if it is a scalar of a slice that all threads know by
-// the same name, in a place that moves evenly with v, and is read without a check.
+// element returns e as an expression over the induction variable v if e is an unchecked scalar
+// element of a uniform slice with a constant stride in v, else nil.
 func (x *tiler) element(e ir.Expr, v *ir.Var) ir.Expr {
 	if !e.Type().IsScalar() {
 		return nil
@@ -255,7 +256,7 @@ func (x *tiler) element(e ir.Expr, v *ir.Var) ir.Expr {
 	}
 }
 
-// movesWith reports whether index i goes by the same few elements with each iteration over v.
+// movesWith reports whether index i has a small constant stride in v.
 func movesWith(i ir.Expr, v *ir.Var) bool {
 	form, ok := analysis.AffineOf(i)
 	if !ok {
@@ -266,7 +267,7 @@ func movesWith(i ir.Expr, v *ir.Var) bool {
 	return ok && isConst && c != 0 && integers.Magnitude(c) <= 8
 }
 
-// stagedAs returns the staged element that e is.
+// stagedAs returns the staged element that equals e, or nil.
 func (l *tiled) stagedAs(e ir.Expr) *staged {
 	switch e.(type) {
 	case *ir.Index, *ir.Member:
@@ -282,7 +283,7 @@ func (l *tiled) stagedAs(e ir.Expr) *staged {
 	return nil
 }
 
-// chooseLength takes the longest tile that fits.
+// chooseLength sets the longest tile length that fits. It reports false if none does.
 func (l *tiled) chooseLength() bool {
 	var size ir.Bytes
 	for _, s := range l.staged {

@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// walk returns the loop over sp in which all threads of a team take the same number of turns. Those
-// without an iteration in the last turn only load.
+// walk returns the loop over sp in which all threads of a team execute the same number of turns.
+// Threads without an iteration in the last turn only load tiles.
 func (x *tiler) walk(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	at := sp.At
 	base, active := x.Local("base", ir.IntType, at), x.Local("active", ir.BoolType, at)
@@ -51,8 +51,8 @@ func (x *tiler) walk(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.St
 	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}
 }
 
-// body guards what a thread does for its own iteration. Variables of the body are declared in front
-// of the guards.
+// body guards the statements outside the tiled loops by active. Their variables are declared before
+// the guards.
 func (x *tiler) body(list []ir.Stmt, active *ir.Var) []ir.Stmt {
 	var out, own []ir.Stmt
 	flush := func() {
@@ -96,8 +96,8 @@ func (x *tiler) decideTiles(l *tiled) {
 		"all threads of a team read "+l.names()+": each is loaded once for the team", "")
 }
 
-// overTiles returns the loop over the tiles of l. active says which threads have an iteration; nil:
-// all have.
+// overTiles returns the loop over the tiles of l. active is the condition that a thread has an
+// iteration, or nil if all threads have one.
 func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
 	f, at := l.loop, l.loop.At
 	lo, out := x.Temp("from", ir.Subst(f.Lo, x.same), nil)
@@ -125,7 +125,7 @@ func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
 		Post: []ir.Stmt{next}, Body: body, At: at})
 }
 
-// at is place k of the tile, which is kept in groups.
+// at returns element k of the tile, which is stored in groups.
 func (s *staged) at(k ir.Expr, at ir.Pos) ir.Expr {
 	group := func(op ir.Op) ir.Expr {
 		return &ir.Binary{Op: op, X: k, Y: build.Int(tileGroup, at), T: ir.IntType, At: at}
@@ -133,7 +133,7 @@ func (s *staged) at(k ir.Expr, at ir.Pos) ir.Expr {
 	return build.Index(build.Index(build.Ref(s.tile, at), group(ir.Div), at), group(ir.Rem), at)
 }
 
-// fullTile runs a whole tile, a group after the other, each element of which is loaded as one.
+// fullTile runs a whole tile, group by group; one access loads all elements of a group.
 func (x *tiler) fullTile(l *tiled, start *ir.Var) ir.Stmt {
 	at := l.loop.At
 	g, k := x.Local("g", ir.IntType, at), x.Local("k", ir.IntType, at)

@@ -8,19 +8,19 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Where every thread of a team has an iteration, as in all turns but the last, nothing needs a
-// guard, and what an iteration reads of its own stays in registers through all tiles. With
-// contraction, when little else is left to do, each thread takes two iterations at once, so that
-// what is loaded from team memory serves both. Source: measured on an H200, 131072 bodies in
-// float32, kernels written by hand, teams of 128, 256 and 512: 29.3, 30.1 and 30.4 TFLOP/s; of 512
-// without guards and with the own body in registers 30.9; with contraction 38.6, and 39.5 with two
-// bodies a thread, which without contraction has less: 28.2.
+// If every thread of a team has an iteration, as in all turns except the last, no guard is needed,
+// and the loop-invariant loads of an iteration stay in registers through all tiles. With
+// contraction the loads from team memory limit the loop, so each thread executes two iterations
+// together, which share these loads. Source: measured on an H200, 131072 bodies in float32, kernels
+// written by hand, teams of 128, 256 and 512: 29.3, 30.1 and 30.4 TFLOP/s; of 512 without guards
+// and with the own body in registers 30.9; with contraction 38.6, and 39.5 with two bodies a
+// thread, which without contraction has less: 28.2.
 
 // tileThreads is the size of a team that suits tiles: each thread loads less of them, and fewer
 // copies of them are made.
 const tileThreads = 512
 
-// inWhole reports whether turns with an iteration for every thread of the team can be told.
+// inWhole reports whether the turns in which every thread has an iteration can be separated.
 func (x *tiler) inWhole(sp *spaces.Space) bool {
 	if x.Slow || !sp.Direct() {
 		return false
@@ -30,7 +30,7 @@ func (x *tiler) inWhole(sp *spaces.Space) bool {
 	return step == 1 && f.Rel == ir.Lt
 }
 
-// walkWhole is walk in turns of whole teams, and one that is not.
+// walkWhole is walk with unguarded turns of whole teams and one guarded turn for the rest.
 func (x *tiler) walkWhole(sp *spaces.Space, p spaces.Portion, first ir.Expr, body []ir.Stmt) []ir.Stmt {
 	f, at := sp.Loops[0], sp.At
 	width := 1
@@ -63,8 +63,8 @@ func (x *tiler) walkWhole(sp *spaces.Space, p spaces.Portion, first ir.Expr, bod
 	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}
 }
 
-// fusible reports whether two iterations of body can run beside each other: declarations and
-// assignments around loops over tiles that declare nothing that tiles are known by.
+// fusible reports whether two iterations of body can be interleaved: it has only declarations,
+// assignments and tiled loops, and declares no variable on which a tile depends.
 func (x *tiler) fusible(body []ir.Stmt) bool {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -78,7 +78,7 @@ func (x *tiler) fusible(body []ir.Stmt) bool {
 			}
 		case *ir.For:
 			l := x.loops[s]
-			if l == nil || !forms.Straight(s.Body) || branches(s.Body) { // lanes that part want more warps, not fewer loads
+			if l == nil || !forms.Straight(s.Body) || branches(s.Body) { // divergent lanes profit from more warps, not from fewer loads
 				return false
 			}
 			for _, v := range ir.Declared(s.Body).List() {
@@ -152,7 +152,7 @@ func (x *tiler) wholeTurn(f *ir.For, base *ir.Var, width int, body []ir.Stmt) []
 	return out
 }
 
-// hold loads in front of a loop what every iteration reads from the same place.
+// hold hoists the loads that are invariant in a loop.
 func (x *tiler) hold(f *ir.For, body []ir.Stmt) (held, out []ir.Stmt) {
 	moving := ir.Declared(body)
 	moving.Add(f.Var)

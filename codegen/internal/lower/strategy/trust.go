@@ -12,17 +12,17 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A loop that only reads, at places that memory decides, has a branch at every check, and no load
-// moves across it. Such a loop first runs with loads that are left out where a check would fail,
-// which takes no branch; where one was left out, the loop runs again as it is written, and fails at
-// the access that is wrong. Checks of the loop variable itself are one test in front.
-// Source: measured on an H200, sparse matrix times vector with 8 lanes a row: 145 GFLOP/s with a
-// branch at every check, 163 with the checks of the row in front, 174 without checks.
-
+// A loop that only reads, with indices that it loads from memory, has a branch at every bounds
+// check, and no load moves across a branch. Such a loop first runs in a version without these
+// branches, in which a load whose check would fail is replaced by a load of a valid element. If one
+// was replaced, the checked version of the loop runs again, and fails at the wrong access. The
+// checks of the induction variable itself are hoisted into one test. Source: measured on an H200,
+// sparse matrix times vector with 8 lanes a row: 145 GFLOP/s with a branch at every check, 163 with
+// the checks of the row in front, 174 without checks.
 //
-// A loop of a known number of turns in such a loop is part of its iteration: what its variable
-// indexes, from a place that is the same in all turns, is one test in front of it, of the first and
-// the last element, see [truster.inRun].
+// An inner loop with a constant trip count is part of the iteration of such a loop. Its indices
+// have an invariant base, so that one test before it, of the first and the last element, covers all
+// of its checks: see [truster.inRun].
 
 // Alone returns list, what a thread runs by itself, with elements that its loops add to in
 // registers and with trusted loops.
@@ -33,7 +33,7 @@ func Alone(t *Sharer, list []ir.Stmt) []ir.Stmt {
 	return t.TrustedIn(list)
 }
 
-// TrustedIn does that for the loops of list, the outermost that allow it.
+// TrustedIn replaces loops of list by Trusted: the outermost loops for which this is possible.
 func (t *Sharer) TrustedIn(list []ir.Stmt) []ir.Stmt {
 	return trustedIn(t, (&ir.Rewrite{}).CopyStmts(list))
 }
@@ -63,14 +63,15 @@ func trustedIn(t *Sharer, list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// A quick is another way to write a loop, right where fits holds and the loop has an iteration.
+// A quick is a faster version of a loop, which is correct if fits holds and the loop has an
+// iteration.
 type quick struct {
 	loop *ir.For
 	fits ir.Expr
 }
 
-// Trusted returns f, in two versions where that gains something; the one without branches is made
-// of q where it is given.
+// Trusted returns f, in two versions if this is profitable. If q is not nil, the version without
+// branches is made from it.
 func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 	if t.Opt.KeepChecks || t.Slow || query.JumpsOut(f) {
 		return []ir.Stmt{f}
@@ -80,7 +81,7 @@ func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 		return []ir.Stmt{f}
 	}
 	inside := ir.Declared(f.Body)
-	moved := &ir.VarSet{} // what iterations hand on to the next
+	moved := &ir.VarSet{} // loop-carried variables
 	for _, v := range ir.Assigned(f.Body).List() {
 		if !inside.Has(v) {
 			moved.Add(v)
@@ -107,7 +108,7 @@ func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 	}
 	out = append(out, u.front...)
 	t.Decide(at, "loop "+f.Var.Name, "loads without branches", "it only reads: where a check fails it runs again, up to the access that is wrong", "")
-	fast.Unroll = 0 // how far compilers unroll such loads by themselves is what was measured
+	fast.Unroll = 0 // the device compiler chooses the unroll factor, as in the measurement above
 	run := []ir.Stmt{fast}
 	if u.bounds == nil {
 		out = append(out, build.Decl(u.bad, nil, at))
@@ -116,7 +117,7 @@ func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 		out = append(out, build.Decl(u.bad, build.Compare(ir.LAnd, some, build.Not(u.bounds, at), at), at))
 		run = []ir.Stmt{&ir.If{Cond: build.Not(build.Ref(u.bad, at), at), Then: run, At: at}}
 	}
-	f.Unroll = 1 // it runs to fail: registers for more are taken from what runs otherwise
+	f.Unroll = 1 // this version runs only to fail; unrolling would raise the register pressure of the kernel
 	for _, g := range loopsIn(f.Body) {
 		if g.Unroll = 1; indexesArray(g) { // which is in registers only where no variable indexes it
 			g.Unroll = unroll.Later
@@ -158,7 +159,7 @@ func loopsIn(list []ir.Stmt) (out []*ir.For) {
 	return out
 }
 
-// held is temp of what is more than a name.
+// held returns e if it is a variable, else a temporary with its value.
 func (t *Sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	if query.IsRef(e) {
 		return e, out
@@ -172,11 +173,11 @@ type truster struct {
 	loop    *ir.For
 	moved   *ir.VarSet
 	bad     *ir.Var
-	bounds  ir.Expr // what must hold of the bounds of the loop
+	bounds  ir.Expr // conditions on the bounds of the loop
 	lo, hi  ir.Expr // the bounds of the loop as ints
-	started bool    // bounds says that lo is not negative
+	started bool    // bounds implies that lo is not negative
 	guarded int
-	found   bool // nothing was met that cannot be rewritten
+	found   bool // everything so far can be rewritten
 
 	front    []ir.Stmt  // of the loop: what its bounds are compared with
 	changing *ir.VarSet // what differs between its iterations
@@ -215,7 +216,7 @@ func (u *truster) list(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// expr returns e with loads that may be left out, and what has to be computed ahead of it.
+// expr returns e with unchecked loads, and the statements that must precede it.
 func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	if !query.Checks(e) {
 		return e, ahead
@@ -255,7 +256,7 @@ func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	return e, ahead
 }
 
-// load returns what stands for the checked load x.
+// load returns the replacement of the checked load x.
 func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	at, f := x.At, u.loop
 	for _, v := range ir.ExprVars(x).List() { // a place that hangs on what was loaded instead may be any
@@ -468,7 +469,7 @@ func slope(e ir.Expr, v *ir.Var) (by int64, ok bool) {
 	return 0, false
 }
 
-// need adds to what must hold of the bounds of the loop.
+// need adds cond to the conditions on the bounds of the loop.
 func (u *truster) need(cond ir.Expr) {
 	if u.bounds != nil {
 		cond = build.Compare(ir.LAnd, u.bounds, cond, cond.Pos())
@@ -476,28 +477,29 @@ func (u *truster) need(cond ir.Expr) {
 	u.bounds = cond
 }
 
-// guardedLoad returns element i of what x indexes where fits holds, else any value: that of an
-// element that is there, as a load that is left out is a branch to compilers, across which no load
-// of the next turn moves.
+// guardedLoad returns element i of the slice that x indexes if fits holds, else an arbitrary
+// existing element: a load that is skipped would be a branch, across which compilers move no load
+// of the next iteration.
 func (u *truster) guardedLoad(x *ir.Index, i, fits *ir.Var) ir.Expr {
 	at := x.At
 	if x.X.(*ir.Ref).Var.Space != ir.Param {
 		return build.Choose(build.Ref(fits, at), build.Index(x.X, build.Ref(i, at), at), build.Zero(x.Type(), at), at)
 	}
-	u.need(build.Compare(ir.Lt, build.Int(0, at), &ir.Len{X: x.X, At: at}, at)) // then there is an element to be loaded in its stead
+	u.need(build.Compare(ir.Lt, build.Int(0, at), &ir.Len{X: x.X, At: at}, at)) // so there is an element to load instead
 	return build.Index(x.X, build.Choose(build.Ref(fits, at), build.Ref(i, at), build.Int(0, at), at), at)
 }
 
-// Statements that access several places that memory decides, as an interpolation does, check them
-// by one branch: where all are in range the statements run without checks, else as they are
-// written, up to the access that is wrong.
+// Statements with several indices that are loaded or computed, as in an interpolation, check all of
+// them by one branch: if all are in range, a version without checks runs, else the checked version,
+// up to the wrong access.
 
 const (
-	leastTogether = 2  // checks that are worth a branch of their own
-	mostTogether  = 48 // statements that are written twice
+	leastTogether = 2  // least number of checks for a second version
+	mostTogether  = 48 // largest number of statements in two versions
 )
 
-// checksTogether returns list, the body of an iteration, with such statements in two versions.
+// checksTogether returns list, the body of an iteration, with statements in a checked and an
+// unchecked version.
 func checksTogether(t *Sharer, list []ir.Stmt) []ir.Stmt {
 	if t.Opt.KeepChecks || t.Slow || analysis.Jumps(list) {
 		return list
@@ -508,7 +510,7 @@ func checksTogether(t *Sharer, list []ir.Stmt) []ir.Stmt {
 	return list
 }
 
-// inVersions returns list with and without checks where that gains something.
+// inVersions returns list with statements in two versions where this is profitable.
 func inVersions(t *Sharer, list []ir.Stmt) (out []ir.Stmt, found bool) {
 	for _, s := range list {
 		switch x := s.(type) {
@@ -528,8 +530,8 @@ func inVersions(t *Sharer, list []ir.Stmt) (out []ir.Stmt, found bool) {
 	return out, found
 }
 
-// inTwoVersions returns list with and without the checks that its first statement begins, nil where
-// that gains nothing.
+// inTwoVersions returns a branch between list with and without checks, or nil if this is not
+// profitable.
 func inTwoVersions(t *Sharer, list []ir.Stmt) ir.Stmt {
 	begins := false
 	for _, e := range query.DirectExprs(list[0]) {
@@ -543,7 +545,7 @@ func inTwoVersions(t *Sharer, list []ir.Stmt) ir.Stmt {
 	c := &together{list: list, values: map[*ir.Var]ir.Expr{}, changed: ir.Assigned(list)}
 	c.collect()
 	if len(c.conds) < leastTogether || c.left {
-		return nil // what is checked anyway has its branch
+		return nil // a check that stays has its branch anyway
 	}
 	at := list[0].Pos()
 	test := c.conds[0]
@@ -561,15 +563,15 @@ func inTwoVersions(t *Sharer, list []ir.Stmt) ir.Stmt {
 	return &ir.If{Cond: test, Then: fast, Else: t.CopyOf(list, &t.Kernel.NumVars), At: at}
 }
 
-// A together collects checks that can be made in front of a list of statements.
+// A together collects the checks that can be hoisted before a list of statements.
 type together struct {
 	list    []ir.Stmt
-	values  map[*ir.Var]ir.Expr // of variables that the list declares, over what it does not change
+	values  map[*ir.Var]ir.Expr // values of variables that the list declares, over invariant variables
 	changed *ir.VarSet
-	stored  bool // a statement before has written memory
+	stored  bool // an earlier statement may have written memory
 	conds   []ir.Expr
 	cleared []*ir.Index
-	left    bool // a check stays that is made in any case
+	left    bool // an unconditional check cannot be hoisted
 }
 
 func (c *together) collect() {
@@ -591,14 +593,15 @@ func (c *together) collect() {
 			}
 		case *ir.If:
 			c.expr(s.Cond)
-			c.stored = true // perhaps
+			c.stored = true
 		default:
 			c.left = true
 		}
 	}
 }
 
-// value returns e over what the list does not change, nil where that cannot be told in front of it.
+// value returns e as an expression over variables that the list does not change, or nil if it
+// cannot be computed before the list.
 func (c *together) value(e ir.Expr) ir.Expr {
 	e = ir.Subst(e, c.values)
 	if query.Checks(e) || c.stored && !query.LoadFree(e) {
@@ -613,7 +616,7 @@ func (c *together) value(e ir.Expr) ir.Expr {
 	return e
 }
 
-// expr collects the checks that e makes in any case.
+// expr collects the checks that e makes unconditionally.
 func (c *together) expr(e ir.Expr) {
 	switch x := e.(type) {
 	case *ir.Binary:
@@ -640,7 +643,7 @@ func (c *together) expr(e ir.Expr) {
 	ir.Operands(e, c.expr)
 }
 
-// check reports whether the check of ix is one of those in front.
+// check reports whether the check of ix is one of the hoisted checks.
 func (c *together) check(ix *ir.Index) bool {
 	r, ok := ix.X.(*ir.Ref)
 	if !ok || r.Var.Type.Kind != ir.Slice || ir.Declared(c.list).Has(r.Var) || c.changed.Has(r.Var) {

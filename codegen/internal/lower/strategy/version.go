@@ -13,17 +13,17 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A loop whose checked indices are affine in the loop variables is lowered twice: one test before
-// the loop says whether all of them are in range, and then the version without these checks runs;
-// else the other one runs, and fails at the access that is wrong, as the Go code does.
+// A loop whose checked indices are affine in the induction variables is versioned: if a test before
+// the loop shows that all of them are in range, the version without these checks runs; else the
+// checked version runs, and fails at the wrong access, as the Go code does.
 
 const (
-	maxTests   = 24 // comparisons in front of a loop
-	maxFactors = 4  // sizes in a product, as in an index of an array of so many dimensions
+	maxTests   = 24 // comparisons in the test of a loop
+	maxFactors = 4  // factors of a product of sizes: the dimensions of an array
 )
 
-// Version returns the test and the space whose body needs no checks when it holds; a nil test where
-// nothing is gained.
+// Version returns the test, and the iteration space with the unchecked body that is correct if the
+// test holds. The test is nil if versioning is not profitable.
 func (t *Sharer) Version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 	if t.Opt.KeepChecks {
 		return nil, nil
@@ -53,14 +53,14 @@ type versioner struct {
 	analysis.Prover
 	sharer  *Sharer
 	at      ir.Pos
-	inside  *ir.VarSet // variables that the test cannot see
+	inside  *ir.VarSet // variables that are not available to the test
 	tests   tests
 	cleared int
 	parts   []divided // quotients and remainders that indices hold
 }
 
-// tests are what must hold for checks to be cleared: forms that are not negative, and atoms below
-// limits.
+// tests are conditions under which checks can be removed: non-negative affine forms, and atoms
+// below limits.
 type tests struct {
 	forms  []analysis.Affine
 	limits []limit
@@ -139,8 +139,7 @@ func (v *versioner) stmt(s ir.Stmt) {
 	ir.Lists(s, v.list)
 }
 
-// index clears the check of ix if tests over what the loop does not change can show it to be in
-// range.
+// index removes the check of ix if tests over loop-invariant values can show that it is in range.
 func (v *versioner) index(ix *ir.Index) {
 	i := v.ReplaceLengths(v.Defs.Form(v.divided(ix.I)))
 	n := analysis.ConstAffine(ix.X.Type().Len)
@@ -176,7 +175,7 @@ func (v *versioner) withinLoops(i, n analysis.Affine) (add tests, ok bool) {
 	return add, v.possible(add)
 }
 
-// withinFacts returns the tests that show it where the conditions around hold.
+// withinFacts returns the tests that show 0 <= i < n under the surrounding conditions.
 func (v *versioner) withinFacts(i, n analysis.Affine) (add tests, ok bool) {
 	lo, okLo := v.underFacts(i, &add)
 	hi, okHi := v.underFacts(n.AddConst(-1).Sub(i), &add)
@@ -188,7 +187,8 @@ func (v *versioner) withinFacts(i, n analysis.Affine) (add tests, ok bool) {
 	return add, v.possible(add)
 }
 
-// weaker reports whether a follows from than and from what all indices ask for, and asks for less.
+// weaker reports whether than, together with the tests of all indices, implies a, and a is the
+// weaker test.
 func (v *versioner) weaker(a, than tests) bool {
 	given := append(slices.Clone(v.tests.forms), than.forms...)
 	least := leastValues(given)
@@ -207,16 +207,16 @@ func (v *versioner) weaker(a, than tests) bool {
 	return less
 }
 
-// A divided is a quotient or a remainder, the variable that stands for it, and what has to hold for
-// its bounds.
+// A divided is a quotient or a remainder, the variable that replaces it, and the conditions under
+// which its bounds hold.
 type divided struct {
 	e    ir.Expr
 	v    *ir.Var
 	when tests
 }
 
-// divided returns e with variables for the quotients and remainders in it whose bounds are known:
-// of what is not negative, by constants and by sizes.
+// divided returns e with variables in place of the quotients and remainders whose bounds are known:
+// those of a non-negative dividend by a constant or a size.
 func (v *versioner) divided(e ir.Expr) ir.Expr {
 	return (&ir.Rewrite{Instead: v.bounded, Expr: func(e ir.Expr) ir.Expr {
 		b, ok := e.(*ir.Binary)
@@ -258,7 +258,7 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 	}}).CopyExpr(e)
 }
 
-// ofLoops reports whether the bounds of loops say more of e.
+// ofLoops reports whether the bounds of loops give a tighter range of e.
 func (v *versioner) ofLoops(e ir.Expr) bool {
 	form := v.Defs.Form(e)
 	for _, r := range v.Ranges {
@@ -269,7 +269,7 @@ func (v *versioner) ofLoops(e ir.Expr) bool {
 	return false
 }
 
-// bounded returns a variable for e where its bits bound it, nil where they do not.
+// bounded returns a variable for e if the width of its bits bounds it, else nil.
 func (v *versioner) bounded(e ir.Expr) ir.Expr {
 	n, ok := analysis.Masked(e)
 	if !ok || forms.IsConst(e) || v.ofLoops(e) {
@@ -297,7 +297,7 @@ func (v *versioner) require(a, least analysis.Affine, add *tests) {
 		known.forms, known.limits = slices.Clone(add.forms), slices.Clone(add.limits)
 		rest := a.Sub(f.Form)
 		c, ok := rest.Const()
-		if !ok && f.Bound && v.lasting(rest) && known.small(rest) { // tighter than what the other bounds say
+		if !ok && f.Bound && v.lasting(rest) && known.small(rest) { // tighter than the other bounds
 			known.need(rest)
 			c, ok = 0, true
 		}
@@ -319,10 +319,10 @@ func (v *versioner) lasting(a analysis.Affine) bool {
 	return v.visible(a)
 }
 
-// underFacts returns a form over what the test can see that a is not below where the conditions
-// around hold: each loop variable goes with the first condition that bounds it on the right side,
-// else with the end of its loop. Multiples of what is not negative are taken off a: (i+p)*n + j+q
-// is n*(i+p), where 0 <= i+p, and j+q.
+// underFacts returns a lower bound of a under the surrounding conditions, as a form over values
+// that are available to the test. The first condition that bounds an induction variable on the
+// required side eliminates it, else the end of its loop does. Non-negative multiples are subtracted
+// from a: (i+p)*n + j+q is n*(i+p), where 0 <= i+p, plus j+q.
 func (v *versioner) underFacts(a analysis.Affine, add *tests) (analysis.Affine, bool) {
 	for k := len(v.Ranges) - 1; k >= 0; k-- {
 		if w := v.Ranges[k].Var; a.Has(w) {
@@ -335,8 +335,8 @@ func (v *versioner) underFacts(a analysis.Affine, add *tests) (analysis.Affine, 
 	return a, a.Known()
 }
 
-// lessFact takes a multiple of a condition that holds off a, so that loop variable w is in it no
-// more.
+// lessFact subtracts a multiple of a condition that holds from a, so that induction variable w is
+// eliminated.
 func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *tests) (analysis.Affine, bool) {
 	coef, ok := a.Coef(w)
 	if !ok {
@@ -367,7 +367,7 @@ func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *tests) (analysis
 	return a, false
 }
 
-// exact adds the tests that show that nothing wrapped in the comparison that f is known from.
+// exact adds the tests that exclude overflow in the comparison from which f is known.
 func (v *versioner) exact(f analysis.Fact, add *tests) bool {
 	if f.Plain() {
 		return true
@@ -442,13 +442,13 @@ func (v *versioner) visible(a analysis.Affine) bool {
 	return true
 }
 
-// steady reports whether v, in team memory, is what it was when the parallel region began: nothing
-// in the region changes it.
+// steady reports whether no statement of the parallel region changes v, a variable in team memory.
 func (t *Sharer) steady(v *ir.Var) bool {
 	return t.Shared[v] && t.Scratch[v] == nil && t.Effects.Exact[v] && t.Changing != nil && !t.Changing.Has(v)
 }
 
-// InRegion notes what parallel region s changes, while its code is made.
+// InRegion records the variables that parallel region s changes, while the region is lowered. undo
+// ends this.
 func (t *Sharer) InRegion(s ir.Stmt) (undo func()) {
 	before := t.Changing
 	if before == nil {
@@ -457,7 +457,7 @@ func (t *Sharer) InRegion(s ir.Stmt) (undo func()) {
 	return func() { t.Changing = before }
 }
 
-// conjunction returns the tests as one condition, those that follow from others left out.
+// conjunction returns the tests as one condition, without those that others imply.
 func (v *versioner) conjunction() ir.Expr {
 	var all ir.Expr
 	and := func(x ir.Expr) {
@@ -506,7 +506,7 @@ func (t *tests) small(a analysis.Affine) bool {
 		case len(term.Atoms) == 0 || len(term.Atoms) > maxFactors || left < 20:
 			return false
 		case len(term.Atoms) == 1 && (term.Atoms[0].Of != analysis.ValueOf || term.Atoms[0].Var.Type.Size < 8) && left >= 48:
-			continue // no memory is that long
+			continue // no slice is that long
 		}
 		for _, x := range term.Atoms {
 			t.limit(x, int64(1)<<(left/len(term.Atoms)))
@@ -515,12 +515,12 @@ func (t *tests) small(a analysis.Affine) bool {
 	return true
 }
 
-// A version of a loop whose test cannot hold in a launch whose loops run at all never runs: the
-// check that asks for such a test stays, in both versions, and does not keep those of the other
-// indices.
+// If a test cannot hold in a launch whose loops have an iteration, the unchecked version would
+// never run. The check that requires such a test therefore stays in both versions, and does not
+// prevent the removal of the other checks.
 
-// possible reports whether the tests may hold together with others, where every loop around runs at
-// least once.
+// possible reports whether the tests in add and those so far can hold together if every surrounding
+// loop has an iteration.
 func (v *versioner) possible(add tests) bool {
 	forms := slices.Clone(v.tests.forms)
 	forms = append(forms, add.forms...)
@@ -531,7 +531,7 @@ func (v *versioner) possible(add tests) bool {
 	}
 	least := leastValues(forms)
 	first := 0
-	if sameLeast(leastValues(v.tests.forms), least) { // then all tests may hold together
+	if sameLeast(leastValues(v.tests.forms), least) { // all tests can hold together
 		first = len(v.tests.forms)
 	}
 	for i := first; i < len(forms); i++ {
@@ -548,7 +548,7 @@ func (v *versioner) possible(add tests) bool {
 	return true
 }
 
-// sameLeast reports whether all atoms of before have their least value in now.
+// sameLeast reports whether all atoms of before have the same least value in now.
 func sameLeast(before, now map[analysis.Atom]int64) bool {
 	for x, least := range before {
 		if now[x] != least {
@@ -558,8 +558,9 @@ func sameLeast(before, now map[analysis.Atom]int64) bool {
 	return true
 }
 
-// prune asks that the outer loops of the nest run at all, and leaves out the tests that follow from
-// others then: an index that is in range with the largest offset is so with each smaller one.
+// prune adds the tests that the outer loops of the nest have an iteration, and removes the tests
+// that others then imply: an index that is in range with the largest offset is in range with
+// smaller ones.
 func (v *versioner) prune(outer int) {
 	for _, b := range v.Ranges[:outer] {
 		if span := b.Hi.Sub(b.Lo); b.Lo.Known() && b.Hi.Known() && span.Known() && v.visible(span) && v.tests.small(span) {
@@ -583,7 +584,7 @@ func (v *versioner) prune(outer int) {
 	v.tests.forms = kept
 }
 
-// notNegative reports whether f is 0 or more whatever its atoms are that have these least values.
+// notNegative reports whether f is non-negative for all values of its atoms from least upwards.
 func notNegative(f analysis.Affine, least map[analysis.Atom]int64) bool {
 	sum := int64(0)
 	for _, t := range f.Terms {
@@ -593,14 +594,14 @@ func notNegative(f analysis.Affine, least map[analysis.Atom]int64) bool {
 			if !known || t.Coef < 0 {
 				return false
 			}
-			at *= min(n, 1<<5) // less is enough, and stays in range
+			at *= min(n, 1<<5) // a smaller factor suffices, and does not overflow
 		}
 		sum += min(at, 1<<50)
 	}
 	return sum >= 0
 }
 
-// leastValues are bounds of atoms, 0 or more, where none of the forms is negative. Lengths are
+// leastValues returns lower bounds of atoms, at least 0, if all forms are non-negative. Lengths are
 // never negative.
 func leastValues(forms []analysis.Affine) map[analysis.Atom]int64 {
 	least := map[analysis.Atom]int64{}
@@ -632,7 +633,7 @@ func singleAtom(f analysis.Affine) (x analysis.Atom, c int64, ok bool) {
 	return x, c, ok
 }
 
-// negative reports whether f is below 0 whatever its atoms are that have these least values.
+// negative reports whether f is negative for all values of its atoms from least upwards.
 func negative(f analysis.Affine, least map[analysis.Atom]int64) bool {
 	most := int64(0)
 	for _, t := range f.Terms {
