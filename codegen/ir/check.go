@@ -39,9 +39,9 @@ type CheckError struct {
 	// the slice, slice expression, divisor, count, pointer or step as Go text, "" where the device
 	// does not know it
 	What     string
-	Among    []string // what it can be by the line alone, sorted: see Kernel.Locate
-	Index    int64    // of an access; a bound, count or step
-	Length   int64    // of what the index is of; the limit of a bound
+	Among    []string // sorted candidates for What on the line: see Kernel.Locate
+	Index    int64    // index of an access; or a bound, count or step
+	Length   int64    // length of the indexed slice or array; or the limit of a bound
 	Unsigned bool     // Index is a uint64
 }
 
@@ -91,12 +91,12 @@ func (e *CheckError) negative() bool { return e.Index < 0 && !e.Unsigned }
 // Unwrap returns the sentinel of the kind.
 func (e *CheckError) Unwrap() error { return e.Kind.sentinel() }
 
-// Locate gives e the text that every device gives it: the name of the kernel, and in Among what the
-// check can be of by the kernel's source and the arguments of the launch alone, as the stack of a
-// Go function has lines but no columns. These are the operands of the checked operations of e's
-// kind on e's line. Left out are arrays and slice parameters that do not have the length of e,
-// constant indices that are not that of e, and variables of loops that do not get there. Where none
-// is left, What stays the name. Among is not nil afterwards.
+// Locate sets the name of the kernel and Among, so that e has the same text on every device. The
+// stack of a Go function has lines but no columns, so Among has all candidates that follow from the
+// source of the kernel and the arguments of the launch: the operands of the checked operations of
+// e's kind on e's line. Arrays and slice parameters of another length than that of e are no
+// candidates, nor are constant indices other than that of e, and induction variables that do not
+// reach it. Without candidates, What remains the name. Among is not nil afterwards.
 func (k *Kernel) Locate(e *CheckError, args Values) {
 	e.Kernel = k.Name
 	l := &locator{kernel: k, fault: e, args: Values{}, counters: map[*Var]span{}, parts: map[*Var][]part{}}
@@ -115,19 +115,19 @@ func (k *Kernel) Locate(e *CheckError, args Values) {
 	e.Among = slices.Compact(l.found)
 }
 
-// A locator collects what a failed check can be of.
+// A locator collects the candidates for the operand of a failed check.
 type locator struct {
 	kernel   *Kernel
 	fault    *CheckError
-	args     Values          // of this launch; not those that the kernel assigns to
+	args     Values          // arguments of the launch, without those that the kernel assigns
 	counters map[*Var]span   // the variables of loops that count up, and the known ranges of their values
 	parts    map[*Var][]part // of the arrays of dist_ clauses
 	found    []string
-	unsigned bool // the index of all that is found is a uint64
+	unsigned bool // the index of all candidates is a uint64
 }
 
-// A part is what an iteration owns of the array of a dist_ clause: indices on chip count from its
-// start.
+// A part is the part of the array of a dist_ clause that an iteration owns. Indices into its copy
+// in on-chip memory start at the start of the part.
 type part struct {
 	text   string
 	length int64

@@ -1,10 +1,10 @@
 package ir
 
-// A Program is the device IR of one kernel: launches that run in order, each over the whole device,
-// what one wrote being visible to the next.
+// A Program is the device IR of one kernel: launches that run in order, each on the whole device.
+// The writes of a launch are visible to the next one.
 type Program struct {
 	Name     string
-	Kernel   *Kernel // what it was lowered from: parameters, positions, options
+	Kernel   *Kernel // the kernel in loop IR: parameters, positions, options
 	Params   []*Var  // the kernel's parameters
 	Scratch  []Scratchpad
 	Funcs    []*Func // functions in device IR, callees first
@@ -46,16 +46,16 @@ type Launch struct {
 	When       Expr // where the host can tell that this is false, it need not launch; Body tests it nevertheless
 	MaxTeams   Expr
 	MaxThreads Expr
-	Threads    int // of a team that suits Body best, within the bounds; 0 leaves it to the device
-	Exact      int // Body is right for teams of so many threads alone; 0: of any number
-	Width      int // iterations of Trip that a thread of the natural grid takes; 0 is one
-	// teams of MaxThreads that a multiprocessor should run at once, whatever registers that leaves;
-	// 0 leaves it to the back end
+	Threads    int // preferred size of a team, within the bounds; 0: the device chooses it
+	Exact      int // the only team size for which Body is correct; 0: Body is correct for every size
+	Width      int // iterations of Trip that a thread of the natural grid executes; 0 is one
+	// teams of MaxThreads that a multiprocessor should run at once, which limits the registers of a
+	// thread; 0: the back end chooses
 	Abreast    int
-	Reread     Bytes // of device memory, an iteration of Trip: what several loops of a team read
-	Resident   bool  // more teams than run at once gain nothing: each adds work of its own
+	Reread     Bytes // device memory for each iteration of Trip that several loops of a team read
+	Resident   bool  // launch at most the teams that run at once: each team has a fixed cost
 	Warps      bool
-	Meets      bool // its teams wait for each other at grid barriers: all of them run at once
+	Meets      bool // the teams synchronise at grid barriers, so all of them must run at once
 	ExtraWarps int
 	Team       []*Var // variables in team memory
 	Body       []Stmt

@@ -122,8 +122,8 @@ const (
 	NestedHost
 	NestedCPU
 	NestedCross
-	NestedLanes  // what NestedAuto becomes on a device: lanes of a warp share the loop
-	NestedGroups // the same where each iteration of the loop around it is a group of lanes
+	NestedLanes  // form of NestedAuto on a device: lanes of a warp share the loop
+	NestedGroups // the same if each iteration of the surrounding loop is executed by a group of lanes
 )
 
 // A Nested is the nested clause.
@@ -172,7 +172,7 @@ func (a DistArray) Clause() string {
 	return a.Kind.String() + "([" + Source(a.Chunk) + "]" + a.Var.Name + ")"
 }
 
-// Part returns what the iteration of i owns: x[i*8 : (i+1)*8].
+// Part returns the text of the part that iteration i owns, such as x[i*8 : (i+1)*8].
 func (a DistArray) Part(i *Var) string {
 	chunk := Source(a.Chunk)
 	switch a.Chunk.(type) {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// An Env gives the values that a host expression may ask for. Each method reports false for what it
-// does not know.
+// An Env has the values of the variables and queries in a host expression. Each method reports
+// false for an unknown value.
 type Env interface {
 	// Scalar returns the value of a scalar variable.
 	Scalar(v *Var) (Bits, bool)
@@ -19,8 +19,8 @@ type Env interface {
 	Query(q QueryKind) (int64, bool)
 }
 
-// A Value is what Values holds for one variable: Bits of a scalar, Len and Cap of a slice, or
-// Bytes.
+// A Value is the value of one variable: Bits of a scalar, Len and Cap of a slice, or Bytes of a
+// struct or array.
 type Value struct {
 	Bits     Bits
 	Len, Cap int64
@@ -51,29 +51,29 @@ func (m Values) Slice(v *Var) (length, capacity int64, ok bool) {
 // Query implements Env: it knows none.
 func (m Values) Query(QueryKind) (int64, bool) { return 0, false }
 
-// What else Eval can fail with; see also ErrDivide and ErrShift.
+// Further errors of Eval, besides ErrDivide and ErrShift.
 var (
 	ErrBounds  = errors.New("out of range")
 	ErrUnknown = errors.New("not known on the host")
-	// ErrNil and ErrStep are what kernels fail with on accelerators besides: Go panics, or runs for
-	// ever.
+	// ErrNil and ErrStep are further errors of kernels on accelerators, where Go panics or does not
+	// terminate.
 	ErrNil  = errors.New("nil pointer dereference")
 	ErrStep = errors.New("loop step of zero or of the wrong sign")
 )
 
-// An EvalError is a failed evaluation. Err is ErrDivide, ErrShift, ErrBounds or ErrUnknown, What
-// the expression or the numbers.
+// An EvalError is a failed evaluation. Err is ErrDivide, ErrShift, ErrBounds or ErrUnknown; What is
+// the text of the expression or of its operands.
 type EvalError struct {
 	At   Pos
 	What string
 	Err  error
 
-	check *CheckError // what fails in the place of Go's panic
+	check *CheckError // the failed check, if Go panics at this operation
 }
 
 func (e *EvalError) Error() string { return fmt.Sprintf("%s: %s: %v", e.At, e.What, e.Err) }
 
-// Unwrap returns the sentinel, by way of a *CheckError where Go panics at one of its checks.
+// Unwrap returns the *CheckError if Go panics at this operation, else the sentinel.
 func (e *EvalError) Unwrap() error {
 	if e.check != nil {
 		return e.check
@@ -83,10 +83,10 @@ func (e *EvalError) Unwrap() error {
 
 // Eval computes a scalar expression on the host with Go's semantics.
 //
-// e may hold constants, operators, conversions, functions, queries, references of variables that
-// env knows, parts of structs and arrays that are passed by value, lengths and capacities of
-// slices, and of an AddressEnv whether they overlap. Errors: *EvalError, for the operation that Go
-// would panic at and for what cannot be known on the host.
+// The operands of e are constants, queries, variables that env knows, members and elements of
+// structs and arrays passed by value, and lengths and capacities of slices; with an AddressEnv also
+// no-alias tests of slices. Errors: *EvalError, for an operation at which Go panics and for a value
+// that the host does not know.
 func Eval(e Expr, env Env) (Bits, error) {
 	switch e := e.(type) {
 	case *Const:
@@ -338,7 +338,7 @@ func StoreBits(t *Type, b []byte, x Bits) {
 	}
 }
 
-// Source returns e as the user's source says it: what ExprString prints, without the marks of
+// Source returns the text of e in the user's source: the text of ExprString without the marks of
 // checks.
 func Source(e Expr) string {
 	plain := &Rewrite{Expr: func(e Expr) Expr {
@@ -347,7 +347,7 @@ func Source(e Expr) string {
 			if e.Var.Source != "" {
 				return &Ref{Var: &Var{Name: e.Var.Source, Source: e.Var.Source, Type: e.Var.Type}, At: e.At}
 			}
-		case *Select: // Go has none: a pass chooses between what the source says and what is safe
+		case *Select: // not in Go: a pass guards the expression of the source by a safe alternative
 			if x, ok := e.X.(*Ref); ok && x.Var.Source != "" {
 				return x
 			}

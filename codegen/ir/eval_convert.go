@@ -2,8 +2,9 @@ package ir
 
 import "math"
 
-// FoldConvert returns to(x) for a scalar x of type from. Integers wrap. A float out of the range of
-// an integer type gives what Go's compiler gives on this machine; the language leaves it open.
+// FoldConvert returns to(x) for a scalar x of type from. Integers wrap. The conversion of a float
+// out of the range of an integer type, which Go does not define, has the result of Go's compiler on
+// this machine.
 func FoldConvert(to, from *Type, x Bits) Bits {
 	switch {
 	case from.Kind == to.Kind:
@@ -28,9 +29,9 @@ func toFloat[T int64 | uint64](to *Type, x T) Bits {
 	return math.Float64bits(float64(x))
 }
 
-// fromFloat converts as code for every target does: what does not fit gives the least number of the
-// 32 or 64 bits that the conversion goes through, on every host. Go leaves that open; processors
-// differ.
+// fromFloat converts like the code for every target: a value out of range gives the least number of
+// the 32-bit or 64-bit integer of the conversion, on every host. Go does not define this result,
+// and processors differ.
 func fromFloat[F float32 | float64](to *Type, f F) Bits {
 	switch x := float64(f); to.Kind {
 	case Float32:
@@ -64,7 +65,7 @@ func cutInt32(x float64) int32 {
 	return int32(x)
 }
 
-// CutInt64 converts x to an int64; what does not fit gives the least one, on every host.
+// CutInt64 converts x to an int64; a value out of range gives the least int64, on every host.
 func CutInt64(x float64) int64 {
 	if !(x >= -1<<63 && x < 1<<63) {
 		return math.MinInt64

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// unaryFloat are the functions of one float; those of float32 round the float64 result, which is
-// what float32(math.F(float64(x))) means in Go.
+// unaryFloat are the functions of one float. Those of float32 round the float64 result, as
+// float32(math.F(float64(x))) does in Go.
 var unaryFloat = [numMath]func(float64) float64{
 	Abs: math.Abs, Sqrt: math.Sqrt, Cbrt: math.Cbrt, Exp: math.Exp, Exp2: math.Exp2, Expm1: math.Expm1, Log: math.Log,
 	Log2: math.Log2, Log10: math.Log10, Log1p: math.Log1p, Sin: math.Sin, Cos: math.Cos, Tan: math.Tan, Asin: math.Asin,
@@ -70,8 +70,8 @@ func foldFloatMath(fn MathFn, t *Type, args []Bits) Bits {
 }
 
 // fma32 returns x*y+z rounded once to float32, for operands that are float32 values. The product is
-// exact in float64. The sum is rounded to odd, so that rounding it again to float32 gives what a
-// single rounding would.
+// exact in float64. The sum is rounded to odd, so that rounding it again to float32 gives the
+// result of a single rounding.
 func fma32(x, y, z float64) float32 {
 	p := x * y
 	s := p + z

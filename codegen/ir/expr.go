@@ -29,7 +29,7 @@ type Var struct {
 	ID    int // dense within one Kernel or Program
 	At    Pos
 
-	Source string // what messages call it, where that is not Name
+	Source string // name in messages, if it is not Name
 }
 
 // An Op is an operator of Unary, Binary, a reduction or an atomic update.

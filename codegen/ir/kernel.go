@@ -23,8 +23,8 @@ type Kernel struct {
 	Body    []Stmt
 	Funcs   []*Func // every function called, callees first
 	NumVars int     // IDs of all variables, of Funcs too, are below this
-	// the sums that clause contract made one operation with a product; one in a helper once for each
-	// call
+	// the sums that clause contract made one operation with a product; one in a helper once for
+	// each call
 	Fused []Pos
 	// it copies between slices by their capacities, which must reach to the end of their memory
 	// where they overlap
@@ -79,7 +79,7 @@ func (k *Kernel) Written() []*Var { return k.Params[:len(k.Params)-len(k.Globals
 // under fastmath.
 func (k *Kernel) Fuses() bool { return k.Target.FastMath || len(k.Fused) > 0 }
 
-// Target is what the target directive of a kernel says.
+// Target has the clauses of the target directive of a kernel.
 type Target struct {
 	Present    bool
 	Kinds      []string // as written: "acc", "smp", "cuda", "opencl"; empty means every kind
@@ -88,30 +88,30 @@ type Target struct {
 	CopyOut    []Region
 	CopyInOut  []Region
 	NoCopyDeps bool
-	Implements string // the name of the task that this is another version of
+	Implements string // name of the task of which this kernel is a variant
 	Floats
 	Checks
 	Native *Native
 }
 
-// Floats is what may change the results of floating-point operations.
+// Floats has the options that may change the results of floating-point operations.
 type Floats struct {
 	FastMath bool
 	Contract bool // sums of products are ir.FMA where Fused is set
 }
 
-// Checks names what the program answers for itself.
+// Checks has the options by which the program takes responsibility for a check.
 type Checks struct {
 	NoBounds  bool // check(none)
 	OverlapOK bool // overlap(ok)
 }
 
-// Native is what the clauses native, ndrange and shmem say: the file with the text of the kernel in
-// the language of Kind, and the shape of a launch. Expressions are evaluated at each launch.
+// Native has the clauses native, ndrange and shmem: the file with the source of the kernel in the
+// language of Kind, and the shape of a launch. Expressions are evaluated at each launch.
 type Native struct {
 	Kind        string // "cuda"
 	File        string // beside the file of the kernel
-	Items, Team []Expr // of as many dimensions; a missing Team is 1
+	Items, Team []Expr // one expression a dimension; a missing Team is 1
 	Shared      Expr   // bytes of dynamic shared memory of a team; nil is none
 }
 
@@ -121,8 +121,8 @@ type Tokens struct {
 	Tokens Expr
 }
 
-// Task is what the task directive of a kernel says. Expressions name parameters and constants
-// and can be evaluated on the host at submission (Eval).
+// Task has the clauses of the task directive of a kernel. Their expressions depend on parameters
+// and constants, and Eval evaluates them on the host at submission.
 type Task struct {
 	Present  bool
 	Accesses []Access
@@ -135,9 +135,9 @@ type Task struct {
 	Loop     *Taskloop
 }
 
-// Taskloop is what the clause taskloop(lo:hi) says: which parameters, by index of Kernel.Params,
-// are the bounds of the iterations that a task runs. Grain is the least number of them; it may be
-// nil.
+// Taskloop has the clause taskloop(lo:hi). Lo and Hi are the indices in Kernel.Params of the
+// parameters that bound the iterations of a task. Grain is the least number of iterations of a
+// task; it may be nil.
 type Taskloop struct {
 	Lo, Hi int
 	Grain  Expr
@@ -148,10 +148,10 @@ type Access struct {
 	Region Region
 	Mode   deps.Mode
 	Op     Op     // of a reduction
-	Why    string // for an inferred access: why it is all of the parameter; "" where it is a part
+	Why    string // reason why an inferred access covers the whole parameter, "" if it is a part
 }
 
-// Relaxed reports whether tasks with such an access may come between what a task with it does.
+// Relaxed reports whether tasks with the same access may run in any order or at the same time.
 func (a *Access) Relaxed() bool { return a.Mode >= deps.Concurrent }
 
 // A Region is a part of the memory that parameter Var points at: the whole of it (Dims empty), or a

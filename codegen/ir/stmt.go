@@ -70,8 +70,8 @@ type While struct {
 const MostTrips = math.MaxInt64 - 1<<24
 
 // For is a counted loop: for Var := Lo; Var Rel Hi; Var += Step. Lo, Hi and Step are evaluated
-// once, before the loop: the front end makes a For only where nothing in Body changes Var or what
-// Hi and Step read. Rel is Lt, Le, Gt, Ge or Ne; Step is never zero (a Step that is not constant is
+// once, before the loop: the front end makes a For only if Body changes neither Var nor an operand
+// of Hi and Step. Rel is Lt, Le, Gt, Ge or Ne; Step is never zero (a Step that is not constant is
 // checked: zero or the wrong sign fails). Var is of any integer type and a new variable in every
 // iteration. A loop that a directive governs is always a For.
 type For struct {
@@ -120,9 +120,9 @@ const (
 
 // Atomic is one indivisible operation on Place, a scalar. Op is one of Add Sub Mul Div And Or Xor
 // AndNot Shl Shr Min Max LAnd LOr; Swapped means Place = Value Op Place. Old is a place or nil.
-// Ordered (device IR) orders memory for the whole device: a thread that sees its value also sees
-// all that its thread wrote before, and what other threads of the team wrote before a barrier that
-// came before; the user's atomics order nothing.
+// Ordered (device IR) is a release and acquire at device scope: a thread that reads its value also
+// sees all earlier writes of the storing thread, and all writes of its team before an earlier
+// barrier. Atomics of the user order no other memory access.
 type Atomic struct {
 	Kind    AtomicKind
 	Op      Op

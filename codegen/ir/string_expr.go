@@ -6,7 +6,7 @@ import (
 )
 
 // ExprString returns e as Go text, for diagnostics and tests: every variable has its own name, and
-// a "?" marks what is still checked at run time, a[i?], x /? y, *p?.
+// a "?" marks a run-time check, a[i?], x /? y, *p?.
 func ExprString(e Expr) string { return (&exprText{}).expr(e, 0) }
 
 // The binding strengths: Go's, with the conditional below and the operand of a selector above them.

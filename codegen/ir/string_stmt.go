@@ -241,7 +241,7 @@ func (t *text) part(word string, list []Stmt) {
 	t.depth++
 	t.line("%s {", word)
 	t.depth++
-	t.stmts(list) // in the scope of the loop: the condition reads what pre declares
+	t.stmts(list) // in the scope of the loop: the condition reads variables that pre declares
 	t.depth--
 	t.line("}")
 	t.depth--

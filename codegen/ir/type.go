@@ -12,7 +12,7 @@ type Pos struct {
 // this package.
 type Bytes = deps.Bytes
 
-// A Kind says what a Type is.
+// A Kind is the kind of a Type.
 type Kind uint8
 
 // The kinds. Go's int and uint are Int64 and Uint64 with the names "int" and "uint".

@@ -21,8 +21,8 @@ func Lists(s Stmt, f func(list []Stmt)) {
 }
 
 // WalkStmts calls visit for every statement of list and of the lists inside it, outer ones first,
-// in program order. Where visit returns false, what is inside the statement is left out. Functions
-// that are called are not entered.
+// in program order. If visit returns false, the lists inside the statement are skipped. Called
+// functions are not visited.
 func WalkStmts(list []Stmt, visit func(Stmt) bool) {
 	for _, s := range list {
 		if visit(s) {

@@ -1,17 +1,17 @@
 package ir
 
-// A Rewrite says how a copy of IR differs from the original. Every field may be nil, which changes
-// nothing; the zero Rewrite makes a plain copy. The original is never touched and shares no node
-// with the copy but types, functions and what the hooks return.
+// A Rewrite defines the differences between a copy of IR and the original. A nil field changes
+// nothing; the zero Rewrite makes a plain copy. The original does not change, and the copy shares
+// only types, functions and the results of the hooks with it.
 type Rewrite struct {
-	// Expr gets the copy of each expression, its operands being rewritten already, and returns what
-	// stands there.
+	// Expr returns the replacement of an expression. Its argument is a copy with rewritten
+	// operands.
 	Expr func(Expr) Expr
-	// Instead gets each expression before its operands are looked at; what it returns stands there,
-	// as it is, unless it is nil.
+	// Instead returns the replacement of an expression, which is not rewritten further, or nil. Its
+	// argument is the original, before its operands are rewritten.
 	Instead func(Expr) Expr
-	// Stmt gets the copy of each statement, all inside it being rewritten already, and returns what
-	// stands there.
+	// Stmt returns the replacement of a statement. Its argument is a copy with rewritten
+	// expressions and nested statements.
 	Stmt func(Stmt) []Stmt
 	// Var maps a variable wherever it occurs: declarations, references, results of calls, clauses.
 	Var func(*Var) *Var
@@ -137,7 +137,7 @@ func (r *Rewrite) CopyStmts(list []Stmt) []Stmt {
 	return out
 }
 
-// CopyStmt returns what stands in place of s in the copy.
+// CopyStmt returns the statements of the copy that replace s.
 func (r *Rewrite) CopyStmt(s Stmt) []Stmt {
 	c := r.plain(s)
 	if r.Stmt != nil {
@@ -231,8 +231,7 @@ func (r *Rewrite) distArrays(list []DistArray) []DistArray {
 // of its expression.
 func Subst(e Expr, with map[*Var]Expr) Expr { return substitution(with).CopyExpr(e) }
 
-// SubstStmts does what Subst does to a list of statements; no variable that list assigns to may be
-// a key.
+// SubstStmts is Subst for a list of statements. list must not assign to a variable that is a key.
 func SubstStmts(list []Stmt, with map[*Var]Expr) []Stmt { return substitution(with).CopyStmts(list) }
 
 func substitution(with map[*Var]Expr) *Rewrite {

@@ -62,7 +62,7 @@ func Declared(list []Stmt) *VarSet {
 
 // Assigned returns the variables that list changes, wholly or in part, after their declaration: by
 // assignment, as the result of a call, by an atomic, as the place of a reduction or in a
-// lastprivate clause. What pointers reach is not followed: see AddressTaken.
+// lastprivate clause. Assignments through pointers do not count: see AddressTaken.
 func Assigned(list []Stmt) *VarSet {
 	set := &VarSet{}
 	WalkStmts(list, func(s Stmt) bool {

@@ -1,6 +1,6 @@
-// Package build makes expressions and statements of the IR, each with the position of the source
-// that it stands for. What is constant is folded, so that printed code stays readable. Everything
-// is pure.
+// Package build constructs expressions and statements of the IR. Each has the position of the
+// source construct that it implements. Constants are folded, so that printed code stays readable.
+// All functions are pure.
 package build
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Constructors of device IR. Each takes the position of the source that it stands for.
+// Constructors of device IR. Each takes the position of the source construct that it implements.
 
 // Ref returns a use of v.
 func Ref(v *ir.Var, at ir.Pos) *ir.Ref { return &ir.Ref{Var: v, At: at} }
@@ -16,7 +16,7 @@ func Ref(v *ir.Var, at ir.Pos) *ir.Ref { return &ir.Ref{Var: v, At: at} }
 // Query returns the thread, team or size that q names.
 func Query(q ir.QueryKind, at ir.Pos) ir.Expr { return &ir.Query{What: q, At: at} }
 
-// Binary folds what is known, so that printed code stays readable.
+// Binary returns x op y, folded if its operands are constants.
 func Binary(op ir.Op, x, y ir.Expr, at ir.Pos) ir.Expr {
 	cx, okx := query.Int64(x)
 	cy, oky := query.Int64(y)

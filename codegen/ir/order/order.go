@@ -1,17 +1,18 @@
-// Package order defines the order in which a loop combines values that round: sums and products of
-// floats. The number of iterations and the text of the loop decide it, and nothing else, so that
-// neither the device nor the number of teams, threads and workers shows in a result.
+// Package order defines the order in which a loop combines values whose combination rounds: sums
+// and products of floats. The order depends only on the number of iterations and on the text of the
+// loop, so a result does not depend on the device or on the number of teams, threads and workers.
 //
-// The iterations are cut into blocks of so many in a row, and so many blocks in a row are a group:
-// see [Cut].
+// The iterations are divided into blocks of consecutive iterations, and the blocks into groups of
+// consecutive blocks: see [Cut].
 //
 //   - In a block, lane l of [Lanes] combines iterations l, l+Lanes, l+2*Lanes and so on of the
 //     block in their order, beginning with the identity.
-//   - In a group, lane l combines what lane l of its blocks has, in their order. Then lane l takes
-//     in lane l+n, for n = Lanes/2, Lanes/4 down to 1. Lane 0 has the value of the group.
-//   - Groups are combined as the iterations of a group of [LastBlocks] blocks are, of which lane l
-//     of block k has groups k*Lanes+l, k*Lanes+l+LastLanes and so on.
-//   - The value from before the loop takes in the result.
+//   - In a group, lane l combines the values of lane l of its blocks, in their order. Then lane l
+//     is combined with lane l+n, for n = Lanes/2, Lanes/4 down to 1. Lane 0 has the value of the
+//     group.
+//   - Groups are combined like the iterations of a group of [LastBlocks] blocks: lane l of block k
+//     has groups k*Lanes+l, k*Lanes+l+LastLanes and so on.
+//   - The value from before the loop is combined with the result.
 //
 // A loop in an iteration of a parallel loop is one group. [Reduce] is the definition as a program.
 //
@@ -148,7 +149,7 @@ func Mark(k *ir.Kernel) {
 	}
 }
 
-// A work is what a list of statements does: about so many operations, if it has no loop.
+// A work is the estimated work of a list of statements: a number of operations, if it has no loop.
 type work struct {
 	operations int64
 	loops      bool

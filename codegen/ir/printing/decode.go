@@ -11,7 +11,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Line is what one statement printed in one iteration.
+// A Line is the output of one print statement in one iteration.
 type Line struct {
 	Kernel *ir.Kernel
 	Site   *ir.PrintSite
@@ -43,7 +43,7 @@ func Decode(buffer []uint64, kernel func(hash uint32) *ir.Kernel) (lines []Line,
 	var records []record
 	for at := uint64(First); at+headWords <= min(end, uint64(len(buffer))); {
 		r, words := read(buffer[at:], kernel)
-		if words == 0 { // what did not fit is not written
+		if words == 0 { // the record did not fit into the buffer
 			break
 		}
 		records = append(records, r)
@@ -111,7 +111,7 @@ func (r *record) line() Line {
 	return Line{Kernel: r.kernel, Site: r.site, Mark: mark.String(), Text: r.text()}
 }
 
-// text returns what the statement prints in Go.
+// text returns the output of the statement in Go.
 func (r *record) text() string {
 	var args []any
 	next := 0

@@ -52,7 +52,7 @@ func statement(s ir.Stmt) int {
 	return i
 }
 
-// Hash returns what names k in its records.
+// Hash returns the identifier of k in its records.
 func Hash(k *ir.Kernel) uint32 {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s %s %s", k.Package, k.Name, k.At)
@@ -84,8 +84,8 @@ type splitter struct {
 // A loop is one around a statement, with its number among the statements around it.
 type loop struct {
 	ordinal int
-	of      *ir.For // nil where the statement is no counted loop
-	free    bool    // it is a loop that does not count: what is in it is ordered by its place in the buffer
+	of      *ir.For // nil if the statement is not a counted loop
+	free    bool    // a loop without a counter: its records are ordered by their position in the buffer
 }
 
 func (x *splitter) param(name string, t *ir.Type) *ir.Var {

@@ -36,7 +36,8 @@ func HasBadStmt(list []ir.Stmt, deep bool) bool {
 	return found
 }
 
-// IsComplete reports whether all statements of k and of what it calls could be built.
+// IsComplete reports whether all statements of k, and of the functions that it calls, could be
+// built.
 func IsComplete(k *ir.Kernel) bool {
 	for _, f := range k.Funcs {
 		if HasBadStmt(f.Body, true) {
@@ -67,5 +68,6 @@ func BadIn(list []ir.Stmt) bool {
 	return found
 }
 
-// BadType is the type of what an error was reported for; it never leaves the front end.
+// BadType is the type of an expression for which an error was reported. It occurs in the front end
+// only.
 var BadType = &ir.Type{Kind: ir.Invalid, Name: "?", Size: 1, Align: 1}

@@ -2,8 +2,8 @@ package query
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// PlaceVar returns the variable that a place of a reduction is in, or the pointer or slice that it
-// lies behind; nil for what is no place.
+// PlaceVar returns the variable that contains the place e of a reduction, or the pointer or slice
+// through which e is reached. It returns nil if e is not a place.
 func PlaceVar(e ir.Expr) *ir.Var {
 	if rs, ok := e.(*ir.Reslice); ok && rs.X.Type().Kind != ir.Array {
 		return nil
@@ -11,7 +11,7 @@ func PlaceVar(e ir.Expr) *ir.Var {
 	return BaseVar(e)
 }
 
-// RefVar returns the variable that e is a use of, nil for any other expression.
+// RefVar returns the variable of e if e is a reference to one, else nil.
 func RefVar(e ir.Expr) *ir.Var {
 	if ref, ok := e.(*ir.Ref); ok {
 		return ref.Var
@@ -19,7 +19,7 @@ func RefVar(e ir.Expr) *ir.Var {
 	return nil
 }
 
-// BaseVar returns the variable that place is in, or the pointer that it lies behind.
+// BaseVar returns the variable that contains place, or the pointer through which it is reached.
 func BaseVar(place ir.Expr) *ir.Var {
 	switch e := place.(type) {
 	case *ir.Ref:
@@ -36,7 +36,8 @@ func BaseVar(place ir.Expr) *ir.Var {
 	return nil
 }
 
-// IsNamed reports whether place is a variable, what a variable points at, or a field of such.
+// IsNamed reports whether place is a variable, the target of a pointer variable, or a field of one
+// of these.
 func IsNamed(place ir.Expr) bool {
 	switch e := place.(type) {
 	case *ir.Ref:
@@ -49,8 +50,8 @@ func IsNamed(place ir.Expr) bool {
 	return false
 }
 
-// OperandsOf calls f for what decides which place it is: indices, and the pointers and slices that
-// it lies behind.
+// OperandsOf calls f for the operands that select the place: indices, and the pointers and slices
+// through which it is reached.
 func OperandsOf(place ir.Expr, f func(ir.Expr)) {
 	switch e := place.(type) {
 	case *ir.Member:

@@ -27,7 +27,7 @@ func Same(a, b ir.Expr) bool {
 	return true
 }
 
-// sameNode compares what is in a and b besides their operands.
+// sameNode compares all properties of a and b except their operands.
 func sameNode(a, b ir.Expr) bool {
 	if !ir.Same(a.Type(), b.Type()) {
 		return false

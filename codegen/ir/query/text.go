@@ -2,8 +2,7 @@ package query
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// Source returns e as the author could have written it: without the marks of what is checked at run
-// time.
+// Source returns the text of e in Go syntax, without the marks of run-time checks.
 func Source(e ir.Expr) string {
 	plain := ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		switch e := e.(type) {

@@ -87,8 +87,8 @@ func fixedParams(k *ir.Kernel) *ir.VarSet {
 	return out
 }
 
-// WithSizes returns k for launches in which these parameters, of those of [Sizes], have these
-// values. The two kernels share variables and what k calls.
+// WithSizes returns k specialised for the given values of parameters of [Sizes]. The two kernels
+// share variables and functions.
 func WithSizes(k *ir.Kernel, values map[int]ir.Bits) *ir.Kernel {
 	own := *k
 	s := sizing{known: map[*ir.Var]ir.Bits{}}
@@ -102,8 +102,8 @@ func WithSizes(k *ir.Kernel, values map[int]ir.Bits) *ir.Kernel {
 	return &own
 }
 
-// sumsShow reports whether a reduction of k rounds in an order that shows. What the compiler makes
-// of such a loop may depend on whether it knows a size, and so would the sum.
+// sumsShow reports whether the result of a reduction of k depends on its order, because it rounds.
+// The order that the compiler chooses may depend on whether it knows a size.
 func sumsShow(k *ir.Kernel) bool {
 	found := false
 	look := func(list []ir.Stmt) {
@@ -159,12 +159,12 @@ func (z *sizing) learn(list []ir.Stmt) bool {
 	return more
 }
 
-// folded is list with the known variables' values in their stead, and what has one value then.
+// folded replaces the known variables in list by their values, and folds constants.
 func (z *sizing) folded(list []ir.Stmt) []ir.Stmt {
 	return (&ir.Rewrite{Expr: z.expr, Stmt: z.stmt}).CopyStmts(list)
 }
 
-// stmt returns what remains of s: of a choice that is known, one side.
+// stmt returns the replacement of s: a branch with a constant condition is replaced by one side.
 func (z *sizing) stmt(s ir.Stmt) []ir.Stmt {
 	switch s := s.(type) {
 	case *ir.If:

@@ -62,14 +62,14 @@ func exact(l *ir.Launch, n, warp int) *ir.Launch {
 	return &c
 }
 
-// A dealing knows what the loops of a launch begin with.
+// A dealing has the initial values of the loop counters of a launch.
 type dealing struct {
 	size    int64 // of a team
 	taken   *ir.VarSet
-	inits   map[*ir.Var]ir.Expr // nil: of several declarations
-	changes map[*ir.Var]int     // how many statements change a variable
+	inits   map[*ir.Var]ir.Expr // initial values; nil: the variable has several declarations
+	changes map[*ir.Var]int     // number of statements that change a variable
 	uses    map[*ir.Var]int
-	behind  map[*ir.Label]*ir.VarSet // what is declared in front of a loop, in the list that holds it
+	behind  map[*ir.Label]*ir.VarSet // variables declared before a loop in the same list
 }
 
 func (d *dealing) learn(list []ir.Stmt) {
@@ -89,8 +89,8 @@ func (d *dealing) learn(list []ir.Stmt) {
 	})
 }
 
-// placeLoops notes what is declared in front of each loop: its counter begins anew each time that
-// the loop does.
+// placeLoops records the variables that are declared before each loop in the same list: they are
+// initialised at each execution of the loop.
 func (d *dealing) placeLoops(list []ir.Stmt) {
 	declared := &ir.VarSet{}
 	for _, s := range list {
@@ -106,7 +106,7 @@ func (d *dealing) placeLoops(list []ir.Stmt) {
 	}
 }
 
-// changedBy returns the variables that s itself changes, not what is inside it.
+// changedBy returns the variables that s itself changes, without nested statements.
 func changedBy(s ir.Stmt) *ir.VarSet {
 	nested := false
 	ir.Lists(s, func([]ir.Stmt) { nested = true })
@@ -127,7 +127,8 @@ func uses(list []ir.Stmt) map[*ir.Var]int {
 	return n
 }
 
-// once returns what stands in place of s: of a loop that runs at most once, its body.
+// once returns the replacement of s: a loop with at most one iteration is replaced by its body,
+// guarded by its condition if it may have none.
 func (d *dealing) once(s ir.Stmt) []ir.Stmt {
 	loop, ok := s.(*ir.While)
 	if !ok || len(loop.Pre) > 0 || len(loop.Post) != 1 {

@@ -4,7 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// expr checks e and what is in it, and reports whether it can be asked for its type.
+// expr checks e and its operands, and reports whether e has a type.
 func (v *expressions) expr(e ir.Expr) bool {
 	if e == nil {
 		v.fail(ir.Pos{}, "a nil expression")

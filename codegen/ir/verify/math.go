@@ -29,7 +29,7 @@ func (v *expressions) math(e *ir.Math) {
 	}
 }
 
-// fits reports whether t is what letter asks for; first is the type of the first argument.
+// fits reports whether t has the kind that letter names; first is the type of the first argument.
 func fits(letter byte, t, first *ir.Type) bool {
 	switch letter {
 	case 'f':

@@ -113,7 +113,8 @@ func (v *verifier) call(s *ir.Call) {
 	}
 }
 
-// while checks a loop: what Pre declares, all of the loop sees; what Body declares, Post does not.
+// while checks a loop. The scope of a variable of Pre is the whole loop; the scope of a variable of
+// Body does not include Post.
 func (v *verifier) while(s *ir.While) {
 	v.within(s.Label, true, func() {
 		v.open()
