@@ -28,7 +28,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	unfit(b.Body, f.Signature(), decl)
 	d := p.src.Directives[decl]
 	shapes := clauses.ReadFunction(b.Builder, k, d, decl)
-	if k.Target.Native == nil { // else a text beside it says what devices run
+	if k.Target.Native == nil { // a native kernel has its source in another file
 		k.Body = b.Block(decl.Body)
 	}
 	if u.Size > source.MaxStatements || !passes.Of(u).CheckSize() {
@@ -41,7 +41,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	return k, diag.Folded(slices.DeleteFunc(u.Diags, p.src.Silences))
 }
 
-// refusedLines returns the lines in what decl reaches where go/types finds errors.
+// refusedLines returns the lines with errors of go/types in the declarations that decl reaches.
 func (p *Package) refusedLines(decl *ast.FuncDecl) map[ir.Pos]bool {
 	out := map[ir.Pos]bool{}
 	for _, d := range p.src.ErrorsIn(p.reach.ReachOf(decl)) {

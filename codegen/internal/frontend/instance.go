@@ -14,7 +14,7 @@ import (
 // written as in Go: "float32", or the name of a type of the package.
 //
 // Errors: no such kernel, no such type, a type that does not satisfy its constraint; an ErrorList
-// of what this instance does that is not in the dialect. It may be called from several goroutines.
+// of the code of this instance outside the dialect. Instance may be called from several goroutines.
 func (p *Package) Instance(name string, typeArgs ...string) (*ir.Kernel, error) {
 	f := p.Generic[name]
 	if errs := p.broken[name]; errs != nil {

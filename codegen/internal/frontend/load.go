@@ -1,7 +1,7 @@
-// Package frontend makes loop IR of Go source with directives. Load parses and checks the files of
-// a package with go/parser and go/types, reads directives and clauses, builds what kernels reach,
-// and checks it: all errors are reported at once, and source that cannot be built becomes a bad
-// statement in the IR.
+// Package frontend translates Go source with directives to loop IR. Load parses and type-checks the
+// files of a package with go/parser and go/types, reads directives and clauses, and builds and
+// checks the kernels and all declarations that they reach. It reports all errors at once; source
+// that cannot be translated becomes a bad statement in the IR.
 //
 // There is no lock but Package.mu, which lets Instance run from several goroutines.
 package frontend
@@ -33,7 +33,7 @@ type Package struct {
 	kernels  []*ir.Kernel
 	Generic  map[string]*types.Func
 	Trials   map[string]*ir.Kernel     // an instance of each generic kernel, for which types were found
-	broken   map[string]diag.ErrorList // what is wrong with the other kernels
+	broken   map[string]diag.ErrorList // errors of the other kernels
 	warnings []diag.Diagnostic
 	notes    map[string][]diag.Diagnostic // of kernels, by their names in the source
 
@@ -45,23 +45,23 @@ type Package struct {
 type asked struct{ file, kernel string }
 
 // Load parses and type-checks the files of one package, in any order, and makes loop IR of every
-// kernel in them: every top-level function with a target or task directive. What kernels do not
-// reach need not be in the dialect, nor need its imports be there. Files of other packages are for
-// what kernels use of these.
+// kernel in them: every top-level function with a target or task directive. Declarations that no
+// kernel reaches need not be in the dialect, and their imports need not exist. Files of other
+// packages have the declarations of those packages that kernels use.
 //
 // Errors: an ErrorList of all errors in the text and in the declarations that kernels reach. The
 // package is returned nevertheless, with the kernels that have no errors, unless a file cannot be
 // parsed or belongs to another package.
 func Load(files ...syntax.File) (*Package, error) { return load(asked{}, files) }
 
-// LoadFile is Load for the kernels of one of the files, and those that implement them. What is
-// wrong with the other files counts where the kernels of the one reach it.
+// LoadFile is Load for the kernels of one of the files, and the kernels that implement them. Errors
+// in other files count only in declarations that these kernels reach.
 func LoadFile(name string, files ...syntax.File) (*Package, error) {
 	return load(asked{file: path.Base(name)}, files)
 }
 
-// LoadKernel is Load for one kernel, by its name. What is wrong elsewhere counts where the kernel
-// reaches it.
+// LoadKernel is Load for one kernel, by its name. Errors elsewhere count only in declarations that
+// the kernel reaches.
 func LoadKernel(name string, files ...syntax.File) (*Package, error) {
 	return load(asked{kernel: name}, files)
 }
@@ -245,7 +245,7 @@ func (p *Package) Constants(kernel string) []*types.Const { return p.reach.Const
 // kernel.
 func (p *Package) CodeLines(kernel string) string { return p.reach.CodeLines(kernel) }
 
-// HashOf returns the hash of what the kernels of a file reach; see Hash.
+// HashOf returns the hash of the declarations that the kernels of a file reach; see Hash.
 func (p *Package) HashOf(file string) string { return p.reach.HashOf(p.reach.KernelsOf(file)) }
 
 // ImportsAt returns the imports that the words of a file name, by their place in it.

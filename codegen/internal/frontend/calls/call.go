@@ -262,8 +262,7 @@ func (b *Caller) callFunction(in *scope.Function, values []ir.Expr, e *ast.CallE
 	return out
 }
 
-// callText is what messages call the result of a function: with its arguments where these are
-// short.
+// callText returns the text of a call in messages, with its arguments if they are short.
 func callText(name string, values []ir.Expr) string {
 	const longest = 60
 	var args []string

@@ -1,5 +1,5 @@
-// Package calls makes IR of calls: of functions, methods and function literals, of which those that
-// need it are inlined, of what is built into Go, and of the library of kernels.
+// Package calls translates calls to IR: calls of functions, methods and function literals, some of
+// which are inlined, of Go's built-in functions, and of the library of kernels.
 package calls
 
 import (

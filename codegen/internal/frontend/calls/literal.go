@@ -28,9 +28,9 @@ func (b *Caller) BindLiteral(id *ast.Ident, value ast.Expr) bool {
 	return true
 }
 
-// captures reports assignments to variables that lit captures which come after it in the source.
-// Inlined where it is called, the literal would see them, as in Go; but a reader, and every
-// analysis, may take what it captures for fixed.
+// captures reports assignments to captured variables of lit after lit in the source. The literal is
+// inlined at its calls and would see them, as in Go; the dialect refuses them, so that analyses may
+// assume that captured variables do not change.
 func (b *Caller) captures(lit *ast.FuncLit) {
 	captured := b.capturedBy(lit)
 	d := b.Program.DeclAt(lit.Pos())

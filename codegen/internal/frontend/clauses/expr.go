@@ -54,8 +54,8 @@ func (r *ClauseReader) expr(what string, p syntax.Piece) ir.Expr {
 	return e
 }
 
-// Expand replaces the names of lets in text by what they stand for; ok is false where one could not
-// be read.
+// Expand replaces the names of lets in text by their definitions. It reports false if one of these
+// could not be read.
 func (r *ClauseReader) Expand(text string) (expanded string, ok bool) {
 	if len(r.Lets) == 0 {
 		return text, true

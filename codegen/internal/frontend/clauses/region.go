@@ -127,7 +127,7 @@ func tooManyDims(v *ir.Var, n int) string {
 	return v.Name + " has only the dimensions of its shape"
 }
 
-// pointee reads what follows the star.
+// pointee reads the operand of a star.
 func (r *kernelReader) pointee(what string, p syntax.Piece, shape []syntax.Piece, operand syntax.Piece) (ir.Region, bool) {
 	name, rest := fieldPath(operand)
 	if rest.Text != "" || len(name) == 0 {
@@ -159,8 +159,8 @@ func withoutParens(p syntax.Piece) syntax.Piece {
 	return p
 }
 
-// isValue reports whether p, in a clause of what is read, is an array or struct that is passed by
-// value, or elements of it: it comes with the arguments and needs no access.
+// isValue reports whether p, in a clause in or copy_in, is an array or struct that is passed by
+// value, or a part of one: it is part of the arguments and needs no access.
 func (r *kernelReader) isValue(what string, p syntax.Piece) bool {
 	if what != "clause in" && what != "clause copy_in" {
 		return false

@@ -36,7 +36,7 @@ type statementReader struct {
 	ClauseReader
 	out   *ir.Directive
 	seen  map[*ir.Var]string    // the clause that says how a variable is shared
-	parts map[*ir.Var][]ir.Expr // what is reduced of variables of which parts are
+	parts map[*ir.Var][]ir.Expr // the reduced parts of variables that are reduced in part
 	plain int                   // the number of reduction clauses without inscan
 }
 

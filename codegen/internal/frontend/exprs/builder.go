@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Builder makes the expressions of one body. What an expression needs to have run before it goes
-// to the body, in Go's order of evaluation.
+// A Builder translates the expressions of one body. It appends the statements that must run before
+// an expression to the body, in Go's order of evaluation.
 type Builder struct {
 	*scope.Body
 	// Single returns the one value of a call, which it emits.

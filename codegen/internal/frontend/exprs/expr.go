@@ -11,9 +11,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Expr returns the value of e. What has to run before it is emitted. Where e is not in the dialect
-// the error is reported and the result stands for a value of its type, so that the surrounding
-// expression can be checked too.
+// Expr returns the value of e, and emits the statements that must run before it. If e is not in the
+// dialect, Expr reports the error and returns a placeholder of the same type, so that the
+// surrounding expression can be checked too.
 func (b *Builder) Expr(e ast.Expr) ir.Expr {
 	if tv := b.Program.Info.Types[e]; tv.Value != nil {
 		return b.constant(e, tv.Type, tv.Value)

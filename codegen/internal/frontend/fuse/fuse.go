@@ -21,11 +21,11 @@ import (
 //     read.
 //   - A helper whose only return is its last statement counts as if its body stood in place of
 //     the call. Of all others, arguments and results are rounded.
-//   - Conversions, elements, fields, what pointers refer to and the operands of atomic updates
-//     are rounded.
+//   - Conversions, elements, fields, targets of pointers and the operands of atomic updates are
+//     rounded.
 //
-// Source: the left of two products is what GCC, LLVM and with it NVRTC, and Go's compiler for amd64
-// Sums; The Go Programming Language Specification, "Floating-point operators".
+// Source: GCC, LLVM (and NVRTC, which is based on it) and Go's compiler for amd64 fuse the left one
+// of two products; The Go Programming Language Specification, "Floating-point operators".
 
 // Sums rewrites the body of k and those of its functions. It is done where their forms have been
 // checked.
@@ -97,7 +97,7 @@ func returnsAtEnd(f *ir.Func) bool {
 	return returns == last
 }
 
-// called returns those of funcs that body calls, and what these call.
+// called returns the functions of funcs that body calls, directly or indirectly.
 func called(funcs []*ir.Func, body []ir.Stmt) []*ir.Func {
 	reached := map[*ir.Func]bool{}
 	var look func(list []ir.Stmt)
@@ -120,7 +120,7 @@ type contraction struct {
 	kernel   *ir.Kernel
 	vars     map[*ir.Var]*usage
 	split    map[*ir.Var]bool    // variables that a sum takes in as the products that they are
-	products map[*ir.Var]ir.Expr // what stands for these, behind their assignment
+	products map[*ir.Var]ir.Expr // products that replace these variables after their assignment
 	time     int                 // statements so far, in program order
 }
 
@@ -289,8 +289,8 @@ func (c *contraction) splitAll(e ir.Expr) {
 	}
 }
 
-// stmt puts the factors of a product that a sum takes in where the product was assigned: what they
-// read may change until the sum.
+// stmt evaluates the factors of a fused product at the assignment of the product: their operands
+// may change before the sum.
 func (c *contraction) stmt(s ir.Stmt) []ir.Stmt {
 	switch s := s.(type) {
 	case *ir.Decl:

@@ -6,9 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// CallsOnce lets what an if runs use the results of the calls in its condition, where it begins
-// with the same calls and they change nothing: of if f(x) < m { m = f(x) } is left
-// t := f(x); if t < m { m = t }, which a reduction knows.
+// CallsOnce eliminates common calls without side effects between the condition of an if and the
+// begin of its body: if f(x) < m { m = f(x) } becomes t := f(x); if t < m { m = t }, which is
+// recognised as a reduction.
 func (p *Pass) CallsOnce() {
 	m := callMerger{}
 	m.list(p.Kernel.Body)
@@ -86,8 +86,8 @@ func replaced(begin, rest []ir.Stmt, with map[*ir.Var]*ir.Var) []ir.Stmt {
 	return build.WithVars(with).CopyStmts(out)
 }
 
-// sameCall returns the one of made that computes what c does, in front of rest: both results are
-// what the calls made them to the end.
+// sameCall returns the call of made with the same value as c, or nil. rest, the statements after c,
+// changes neither of the two results.
 func sameCall(c *ir.Call, made []*ir.Call, rest []ir.Stmt) *ir.Call {
 	assigned, taken := ir.Assigned(rest), ir.AddressTaken(rest)
 	kept := func(c *ir.Call) bool {

@@ -8,10 +8,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// Time steps often exchange slices at the end of a step, src, dst = dst, src, so that what a name
-// refers to depends on the step. Such a loop gets one copy of its body for each state that the
-// exchanges lead to, in which every name stands for one slice, and a variable that says which copy
-// is next. What follows the loop is copied in the same way where it uses the names.
+// A loop over time steps often exchanges slices at the end of a step, src, dst = dst, src, so that
+// the slice of a name depends on the step. Such a loop gets one copy of its body for each state of
+// the exchange, in which every name is one slice, and a variable with the state of the next step.
+// The statements after the loop are copied in the same way if they use the names.
 
 // maxExchanged bounds the statements that copies add to a kernel: copies of copies may be many.
 const maxExchanged = 1 << 12
@@ -20,7 +20,7 @@ const maxExchanged = 1 << 12
 type separator struct {
 	*Pass
 	taken *ir.VarSet // variables of the function that pointers point at
-	left  *int       // how many statements copies may yet add
+	left  *int       // number of statements that copies may still add
 }
 
 // SeparateExchanges copies the bodies of loops that exchange slices.
@@ -97,9 +97,9 @@ func (u separator) exchangesIn(b *ir.Block, own *ir.VarSet) bool {
 	})
 }
 
-// inside copies loops in the lists of s. What follows s uses none of own.
+// inside copies loops in the lists of s. The statements after s use none of own.
 func (u separator) inside(s ir.Stmt, own *ir.VarSet) ir.Stmt {
-	none := &ir.VarSet{} // what a loop may use again
+	none := &ir.VarSet{} // variables that a loop may use again
 	switch s := s.(type) {
 	case *ir.If:
 		s.Then, s.Else = u.list(s.Then, own), u.list(s.Else, own)
@@ -140,7 +140,7 @@ func (u separator) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
 		head = []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: s.Var, Lo: s.Lo, Hi: s.Hi, Step: s.Step, Rel: s.Rel, At: s.At}}
 	case *ir.While:
 		x.body = s.Body
-		head = s.Post // copies of the body test the condition, where it uses what is exchanged
+		head = s.Post // the copies of the body test the condition, so it may use the exchanged variables
 	default:
 		return nil
 	}
@@ -150,8 +150,8 @@ func (u separator) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
 	return x
 }
 
-// find finds the first moves that exchange variables in own, as many in a row as do. What is in the
-// head of the loop is none of them.
+// find finds the first and longest sequence of moves that exchange variables in own. They do not
+// exchange variables of the head of the loop.
 func (x *exchange) find(own, head *ir.VarSet) bool {
 	for first := 0; first < len(x.body); first++ {
 		behind := first
@@ -167,8 +167,8 @@ func (x *exchange) find(own, head *ir.VarSet) bool {
 	return false
 }
 
-// alone reports whether nothing but the moves changes what they exchange, in a way that copies of
-// the loop can follow.
+// alone reports whether only the moves change the exchanged variables, so that the copies of the
+// loop know the state.
 func (x *exchange) alone(own, head *ir.VarSet) bool {
 	changed := ir.Assigned(append(slices.Clone(x.body[:x.first]), x.body[x.behind:]...))
 	usedBehind := ir.Used(x.body[x.behind:])
@@ -196,8 +196,8 @@ func movesVariable(s ir.Stmt) bool {
 	return false
 }
 
-// permutes finds out what the moves do, and reports whether they exchange the values of variables
-// from before, slices or pointers among them.
+// permutes determines the effect of the moves, and reports whether they permute the values of
+// variables, among them slices or pointers.
 func (x *exchange) permutes() bool {
 	value := map[*ir.Var]*ir.Var{}
 	of := func(v *ir.Var) *ir.Var {
@@ -266,7 +266,7 @@ func (x *exchange) usedIn(list []ir.Stmt) bool {
 	return false
 }
 
-// findStates follows the exchange until all variables have again what they began with.
+// findStates applies the exchange repeatedly until all variables have their initial values again.
 func (x *exchange) findStates() {
 	now := map[*ir.Var]*ir.Var{}
 	for v := range x.from {

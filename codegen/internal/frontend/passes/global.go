@@ -15,12 +15,12 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A kernel reads the variables of its package, and changes none. Each that it reads, itself or in
-// what it calls, is one more parameter behind those of the Go function (ir.Global), which the
-// submission of a task fills in, and which the functions between the kernel and the place where it
-// is read pass on.
+// A kernel reads package variables and does not change them. Each one that it reads, directly or in
+// a called function, is one more parameter after those of the Go function (ir.Global). The
+// submission of a task sets this parameter, and the functions on the way to the use pass it on.
 
-// Bounds of what goes by value: with the arguments of a launch, of which there may be 4 KiB in all.
+// Limits of the variables that are passed by value, as arguments of a launch: a launch has at most
+// 4 KiB of arguments.
 const (
 	maxGlobalValue  = 1 << 10 // of one variable
 	maxGlobalValues = 2 << 10 // of all of a kernel
@@ -158,8 +158,8 @@ func (u *Pass) throughPointers() {
 	}})
 }
 
-// passGlobals gives each function that reads package variables, or calls what does, parameters for
-// them.
+// passGlobals adds parameters for package variables to each function that reads them, directly or
+// in a called function.
 func (u *Pass) passGlobals(list []*ir.Var) {
 	needs := map[*ir.Func][]*ir.Var{}
 	for _, f := range u.Kernel.Funcs { // callees come first
@@ -210,8 +210,8 @@ func (u *Pass) ownGlobals(f *ir.Func, vars []*ir.Var) {
 	f.Body = build.WithVars(own).CopyStmts(f.Body)
 }
 
-// declareGlobals adds the accesses to what package variables refer to: all of it is read. Where
-// accesses are inferred, so are these.
+// declareGlobals adds read accesses to the whole memory to which package variables refer. They are
+// inferred if the other accesses are inferred.
 func (u *Pass) declareGlobals() {
 	t := &u.Kernel.Target
 	if !u.Kernel.Task.Present || len(u.Kernel.Task.Accesses) == 0 && !t.NoCopyDeps {

@@ -1,5 +1,5 @@
-// Package passes checks and changes a kernel whose bodies are built, before anything looks at its
-// loops: its size, what escapes, package variables, structs that are split, names of slices.
+// Package passes has the passes over a kernel whose bodies are built, before the analysis of loops:
+// its size, escaping variables, package variables, split structs, names of slices.
 package passes
 
 import "github.com/gompss/gompss/codegen/internal/frontend/scope"

@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A sizer counts the statements of functions with those of what they call.
+// A sizer counts the statements of functions, including those of called functions.
 type sizer struct {
 	sizes map[*ir.Func]uint64
 	depth int

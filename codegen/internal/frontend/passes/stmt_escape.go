@@ -148,8 +148,8 @@ func (e *escape) sources(x ir.Expr, direct, from *ir.VarSet) {
 	}
 }
 
-// Place adds what the address of a place refers to: a local, or what the pointer or slice that it
-// lies behind does.
+// place adds the variables to which the address of a place refers: a local, or the targets of the
+// pointer or slice through which the place is reached.
 func (e *escape) place(p ir.Expr, at ir.Pos, direct, from *ir.VarSet) {
 	if v := ir.RootVar(p); v != nil {
 		direct.Add(v)

@@ -1,5 +1,5 @@
-// Package reach follows what the declarations of a program use, by the objects of go/types: which
-// files a kernel needs, and a hash of all that it is made of.
+// Package reach has the use graph of the declarations of a program, from the objects of go/types.
+// It gives the files that a kernel needs, and a hash of all declarations that it reaches.
 package reach
 
 import (
@@ -13,13 +13,12 @@ import (
 	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
-// This file follows what declarations use, by the objects of go/types: a name that is declared
-// nearer hides one of the package.
+// Uses are objects of go/types, so a local name hides the name of a package-level declaration.
 
-// A Graph follows what the declarations of a program use. It is for one goroutine at a time.
+// A Graph is the use graph of the declarations of a program. It is for one goroutine at a time.
 type Graph struct {
 	*source.Program
-	uses map[*ast.FuncDecl]map[*source.Decl]bool // what functions reach
+	uses map[*ast.FuncDecl]map[*source.Decl]bool // declarations that functions reach
 }
 
 // New returns the graph of a program that has been type-checked.
@@ -27,7 +26,7 @@ func New(p *source.Program) *Graph {
 	return &Graph{Program: p, uses: map[*ast.FuncDecl]map[*source.Decl]bool{}}
 }
 
-// reach returns the declarations of roots, those that they use, what those use, and so on.
+// reach returns roots and all declarations that they use, directly or indirectly.
 func (p *Graph) reach(roots ...*source.Decl) map[*source.Decl]bool {
 	seen := map[*source.Decl]bool{}
 	todo := slices.Clone(roots)
@@ -115,8 +114,8 @@ func (p *Graph) namedIn(d *syntax.Directive, n ast.Node) []types.Object {
 	return out
 }
 
-// namesIn returns the objects that the words of a clause, but for the names of lets, mean at a
-// place; what follows a dot is a member, or of another package.
+// namesIn returns the objects of the identifiers of a clause at a position, except names of lets
+// and identifiers after a dot, which are members or belong to another package.
 func (p *Graph) namesIn(text string, at token.Pos, lets map[string]bool) []types.Object {
 	if text == "" {
 		return nil

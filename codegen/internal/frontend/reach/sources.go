@@ -16,16 +16,16 @@ import (
 )
 
 // SourcesFor returns the files that the kernels of file need: file itself and those of its package
-// that declare what it uses, and so on; file first, then by name. pkg holds all files of the
-// package that are built together, tests and generated ones left out. Behind them is what they use
-// of other packages: a file for each of these, of the declarations that are reached alone, with
-// line comments that say where they stand.
+// with declarations that it uses, directly or indirectly; file comes first, the others by name. pkg
+// has all files of the package that are built together, without tests and generated files. The
+// result ends with a file for each file of another package with reached declarations. It has only
+// these declarations, with line comments that give their positions.
 //
-// imported returns the files of the package of an import path, none where the program does not have
-// it; it is asked for packages that kernels reach. It may be nil.
+// imported returns the files of the package of an import path, or none if the program does not have
+// it. SourcesFor calls it for packages that kernels reach. It may be nil.
 //
-// Errors: the syntax of file, and names that it needs and two files declare. What is wrong with the
-// others Load says of those that are needed.
+// Errors: syntax errors of file, and names that it needs and that two files declare. Load reports
+// the errors of the other files.
 func SourcesFor(file string, pkg []syntax.File, imported func(path string) []syntax.File) ([]syntax.File, error) {
 	s := &sources{given: pkg, imported: imported, asked: map[string]bool{}}
 	for {
@@ -44,12 +44,12 @@ func SourcesFor(file string, pkg []syntax.File, imported func(path string) []syn
 	}
 }
 
-// sources are the files that may hold what kernels use.
+// sources are the files that may have declarations that kernels use.
 type sources struct {
 	given    []syntax.File
 	imported func(path string) []syntax.File
-	asked    map[string]bool // the packages that were asked for
-	others   []syntax.File   // what is there of them
+	asked    map[string]bool // packages for which imported was called
+	others   []syntax.File   // files of these packages
 }
 
 // Check returns the package, type-checked; nil where file is not in it. Files with errors in their
@@ -155,8 +155,8 @@ func (p *Graph) declaredTwice(reached map[*source.Decl]bool) []diag.Diagnostic {
 	return out
 }
 
-// Files returns the given files that hold reached declarations, and what is reached of other
-// packages.
+// files returns the given files with reached declarations, and a file for each file of another
+// package with reached declarations.
 func (s *sources) files(p *Graph, file string, reached map[*source.Decl]bool) []syntax.File {
 	taken := map[string]bool{file: true}
 	for d := range reached {
@@ -216,8 +216,8 @@ func (p *Graph) partOf(f syntax.File, reached map[*source.Decl]bool) string {
 	return head.String() + body.String()
 }
 
-// Text returns the node that is written for d, and what stands around it. Constants are written
-// with their group, for iota.
+// partText returns the node that is printed for d, and the text before and after it. Constants are
+// printed with their group, because of iota.
 func partText(d *source.Decl) (n ast.Node, open, end string) {
 	switch {
 	case d.Group == nil:

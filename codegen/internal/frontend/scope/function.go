@@ -16,7 +16,7 @@ type Function struct {
 	Args []types.Type
 	Recv ir.Expr // of a method, nil where it is an argument or there is none
 	Name string
-	Busy []*types.Func // what was under construction where a literal stands: its calls count as made there
+	Busy []*types.Func // functions under construction at a literal: its calls count as calls of these
 }
 
 // An Instance is a function of the kernel: a Go function with type arguments.

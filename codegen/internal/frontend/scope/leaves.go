@@ -7,10 +7,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A struct that holds slices or pointers is no value on a device: a kernel has a variable for each
-// of its leaves instead (ir.Leaves), for parameters of the Go function as for locals and what
-// helpers take and return. What is built has the structs; SplitStructs, behind the last body,
-// replaces them, so that no analysis and no target knows of them.
+// A struct with slices or pointers is not a value on a device. A kernel has a variable for each of
+// its leaves instead (ir.Leaves): for parameters of the Go function, locals, and parameters and
+// results of helpers. The builder makes the structs, and SplitStructs replaces them after the last
+// body is built, so analyses and targets do not see them.
 //
 // Source: Muchnick, Advanced Compiler Design and Implementation, 1997, section 12.2 (scalar
 // replacement of aggregates); differs: the leaves of a field without slices and pointers stay

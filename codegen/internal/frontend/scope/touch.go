@@ -82,7 +82,7 @@ func MayFail(e ir.Expr) bool {
 	return found
 }
 
-// LoadsMemory reports whether e reads what slices or pointers refer to.
+// LoadsMemory reports whether e reads memory through slices or pointers.
 func LoadsMemory(e ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {

@@ -21,13 +21,13 @@ type Unit struct {
 	Kernel  *ir.Kernel
 	Diags   []diag.Diagnostic
 	Failed  map[diag.Diagnostic]bool
-	Refused map[ir.Pos]bool  // the lines in what the kernel reaches where go/types finds errors
+	Refused map[ir.Pos]bool  // lines with errors of go/types in declarations that the kernel reaches
 	Unknown ir.Pos           // the first expression whose type is not known
 	Funcs   []*Instance      // the functions that are called
 	Names   map[string]bool  // of the functions
 	Busy    []*types.Func    // the functions under construction, the kernel first
 	Inlined int              // how many bodies were inlined
-	Vague   check.Vagueness  // what clauses with errors may have declared
+	Vague   check.Vagueness  // possible declarations of clauses with errors
 	Nesting int              // of bodies being inlined
 	Size    int              // the number of statements that were built
 	Temps   map[*ir.Var]bool // variables that the builder made, each to hold one value
@@ -39,8 +39,8 @@ type Unit struct {
 	Splits  bool                   // there are values that are split
 }
 
-// A Body is the body of one function under construction. What an expression needs to have run
-// before it (calls, inlined bodies) goes to out, in Go's order of evaluation.
+// A Body is the body of one function under construction. Out gets the statements that must run
+// before an expression (calls, inlined bodies), in Go's order of evaluation.
 type Body struct {
 	*Unit
 	Env   *Frame
@@ -60,7 +60,7 @@ type Frame struct {
 	Outer   *Frame
 	Vars    map[types.Object]*ir.Var
 	Bodies  map[types.Object]*Function
-	Places  map[types.Object]ir.Expr // what pointers to structs that are split point at
+	Places  map[types.Object]ir.Expr // targets of pointers to split structs
 	Types   *typing.Converter
 	Results *ResultPlace
 	Exits   int // the number of exits around the body, which returns do not cross
@@ -89,7 +89,7 @@ func (u *Unit) HasErrors() bool {
 // Report takes a diagnostic; the second one of the same text is dropped.
 func (u *Unit) Report(d diag.Diagnostic) {
 	sameLine := ir.Pos{File: d.Pos.File, Line: d.Pos.Line}
-	if !u.Failed[d] && !u.Refused[sameLine] { // what Go itself refuses needs no second opinion
+	if !u.Failed[d] && !u.Refused[sameLine] { // go/types has reported an error of this line already
 		u.Failed[d] = true
 		u.Diags = append(u.Diags, d)
 	}

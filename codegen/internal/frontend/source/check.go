@@ -69,8 +69,8 @@ func addLibrary(p *Program) {
 	}
 }
 
-// Parse reads one file. The parser drops what is most likely a consequence of an error, but stops
-// at the tenth line with one; then it is asked again for all.
+// Parse reads one file. The parser suppresses consequential errors, but stops at the tenth line
+// with an error. In this case Parse calls it again for all errors.
 func (p *Program) Parse(name, text string) (*ast.File, error) {
 	const mode = parser.ParseComments | parser.SkipObjectResolution
 	p.Texts[name] = text
@@ -193,8 +193,8 @@ func (d *Decl) Names() []*ast.Ident {
 	return Declared(d.Node.(ast.Decl))
 }
 
-// index notes the declarations of f. Imports are left out: what is wrong with one shows where it is
-// used.
+// index records the declarations of f, without imports: an error in an import is reported at its
+// use.
 func (p *Program) index(f *ast.File) {
 	for _, d := range f.Decls {
 		gen, ok := d.(*ast.GenDecl)
@@ -256,7 +256,7 @@ func (p *Program) ErrorsIn(decls map[*Decl]bool) []diag.Diagnostic {
 			continue
 		}
 		if foreign := p.foreignConstraints(d.Node); len(foreign) > 0 {
-			out = append(out, foreign...) // what the constraint allows is not known: go/types sees errors that are none
+			out = append(out, foreign...) // the types that the constraint permits are unknown, so errors of go/types may be wrong
 		} else {
 			out = append(out, d.errors...)
 		}

@@ -32,8 +32,8 @@ func (p *Program) ForeignCause(at ir.Pos) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, false
 }
 
-// foreignValue returns what the value of o is made of in a package without device counterpart, nil
-// where there is nothing.
+// foreignValue returns the name from a package without device counterpart on which the value of o
+// depends, or nil if there is none.
 func (p *Program) foreignValue(o types.Object, seen map[types.Object]bool) (made *ast.SelectorExpr) {
 	if seen[o] {
 		return nil
@@ -58,7 +58,8 @@ func (p *Program) foreignValue(o types.Object, seen map[types.Object]bool) (made
 	return made
 }
 
-// valuesOf returns the expressions of the specification or assignment that declares what is at pos.
+// valuesOf returns the expressions of the specification or assignment that declares the object at
+// pos.
 func (p *Program) valuesOf(pos token.Pos) (out []ast.Expr) {
 	d := p.DeclAt(pos)
 	if d == nil {

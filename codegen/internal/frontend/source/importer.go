@@ -17,9 +17,9 @@ import (
 const KernelPath = "github.com/gompss/gompss/codegen/kernel"
 
 // An importer gives go/types the packages that kernels may use, from source that travels with the
-// compiler: a program that compiles kernels at run time has no toolchain at hand. Every other
-// import fails, which makes the checker take what is used of it for valid and of unknown type; that
-// is an error only in code that a kernel reaches.
+// compiler, because a program that compiles kernels at run time has no toolchain. Every other
+// import fails. The type checker then treats the names of the package as valid, with unknown types;
+// this is an error only in code that a kernel reaches.
 type importer struct {
 	fset   *token.FileSet
 	done   map[string]*types.Package

@@ -50,7 +50,7 @@ func (p *Program) allFiles() []*ast.File {
 	return out
 }
 
-// Import returns the package of an import path: one of the program, or what the compiler has.
+// Import returns the package of an import path: one of the program, or one that the compiler has.
 func (p *Program) Import(importPath string) (*types.Package, error) {
 	o := p.OtherNamed(importPath)
 	if len(o.Files) == 0 {
@@ -72,8 +72,8 @@ func (p *Program) config() types.Config {
 }
 
 // nameImports finds the names of the packages that files import without a name and that the
-// compiler does not have: what the path suggests and the file uses, else a name that the file uses
-// and nothing declares.
+// compiler does not have: the name that the path suggests, if the file uses it, else a name that
+// the file uses without a declaration.
 func (p *Program) nameImports(files []*ast.File) {
 	for _, f := range files {
 		free := p.freeNames(f)

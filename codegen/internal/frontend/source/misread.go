@@ -16,7 +16,7 @@ type cloud struct {
 	function ast.Node // the function that the directive stands above, nil where it stands in a body
 }
 
-// cloudsOf returns the clouds of what is wrong with the directives of f.
+// cloudsOf returns the clouds of the wrong directives of f.
 func (p *Program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
 	var out []cloud
 	for _, d := range misread {
@@ -79,7 +79,7 @@ func (p *Program) insideFunction(f *ast.File, line int) bool {
 	return false
 }
 
-// Clouded reports whether at lies in what a directive governs that could not be read.
+// Clouded reports whether at lies in the range of a directive that could not be read.
 func (p *Program) Clouded(at ir.Pos) bool {
 	for _, c := range p.clouds {
 		if c.function == nil && c.file == at.File && c.from <= at.Line && at.Line <= c.to {

@@ -1,8 +1,9 @@
-// Package source holds a package of Go source and what its kernels use of others: parsed, with the
-// directives on what they govern, and type-checked. It says what is wrong with the text, and what
-// happens to each variable. It makes no IR.
+// Package source has the source of a Go package, and the declarations of other packages that its
+// kernels use: parsed, with directives attached to the statements that they govern, and
+// type-checked. It reports errors in the text, and finds the usage of each variable. It makes no
+// IR.
 //
-// Declarations of which go/types finds something wrong stay; their errors count where a kernel
+// Declarations with errors of go/types stay in the program; their errors count only if a kernel
 // reaches them.
 package source
 
@@ -19,7 +20,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Program is the source of a package and of what it uses of others, parsed and type-checked.
+// A Program is the source of a package, and of the declarations of other packages that it uses,
+// parsed and type-checked.
 type Program struct {
 	Name       string
 	Fset       *token.FileSet
@@ -29,8 +31,8 @@ type Program struct {
 	Library    *importer
 	GoTypes    *types.Package
 	Directives map[ast.Node]*syntax.Directive
-	Misread    []diag.Diagnostic // what is wrong with the text and the places of directives
-	clouds     []cloud           // what those govern
+	Misread    []diag.Diagnostic // errors in the text and the positions of directives
+	clouds     []cloud           // source ranges that the wrong directives govern
 	Funcs      map[*types.Func]*ast.FuncDecl
 	Decls      []*Decl         // by position
 	silent     map[ir.Pos]bool // lines, without columns, that warnings are not wanted of
@@ -57,7 +59,7 @@ func (p *Program) Functions() []*types.Func {
 	return out
 }
 
-// Split parts errors from what is none.
+// Split separates errors from other diagnostics.
 func Split(list []diag.Diagnostic) (errs, warnings []diag.Diagnostic) {
 	for _, d := range list {
 		if d.Severity != diag.Error {

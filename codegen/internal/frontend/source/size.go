@@ -9,8 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/internal/integers"
 )
 
-// Bounds of what is compiled, so that the time of the compiler is bounded, too. Analyses follow
-// calls, so that what a kernel calls counts again at each call.
+// Limits of the size of a kernel, which bound the compile time. Analyses follow calls, so a called
+// function counts once for each call.
 const (
 	maxNesting    = 2000    // of a syntax tree: every stage after the parser walks it by recursion
 	MaxStatements = 10_000  // of a kernel
@@ -117,7 +117,7 @@ func (c *partCounter) spec(spec *ast.TypeSpec) typeSize {
 	return n
 }
 
-// of measures a type. What is behind a pointer or in a slice is one part.
+// of measures a type. The target of a pointer, or the elements of a slice, count as one part.
 func (c *partCounter) of(e ast.Expr) typeSize {
 	one := typeSize{parts: 1}
 	switch e := e.(type) {

@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// An atomicForm is what the clauses of an atomic directive ask for.
+// An atomicForm is the form that the clauses of an atomic directive select.
 type atomicForm int
 
 const (
@@ -61,8 +61,8 @@ func (f atomicForm) written() string {
 }
 
 // decodeAtomic returns the one indivisible operation that list is, the IR of the statement or body
-// below an atomic directive, with the declaration of v where the author wrote v := x in it. where
-// and why say what is wrong instead.
+// below an atomic directive, with the declaration of v if list contains v := x. If list has another
+// form, where and why are the position and the reason.
 func decodeAtomic(f atomicForm, list []ir.Stmt, at ir.Pos) (decl *ir.Decl, a *ir.Atomic, where ir.Pos, why string) {
 	list, decl = splitDecl(query.Flatten(list))
 	for _, s := range list {
@@ -95,8 +95,8 @@ func ofComplex(s ir.Stmt) bool {
 	return a.Place.Type().Complex || part && m.X.Type().Complex
 }
 
-// callsBefore takes the calls of operands, which Go makes first, from the front of the operation:
-// of functions that are given nothing of what the operation is on.
+// callsBefore splits the calls of operands, which Go makes first, from the operation. The functions
+// do not get the place of the operation as an argument.
 func callsBefore(list []ir.Stmt) (calls, rest []ir.Stmt) {
 	list = query.Flatten(list)
 	n := 0
@@ -261,7 +261,7 @@ func (d *atomicDecoder) compare(s ir.Stmt) bool {
 	return d.a.Compare != nil
 }
 
-// problem says what is wrong with the operands of a form that was recognised, "" where nothing is.
+// problem returns the error in the operands of a recognised form, or "" if there is none.
 func (d *atomicDecoder) problem() string {
 	place := query.Source(d.a.Place)
 	switch {

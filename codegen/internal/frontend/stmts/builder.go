@@ -1,4 +1,4 @@
-// Package stmts makes IR of statements: loops, branches, jumps, directives, and what they hold.
+// Package stmts translates statements to IR: loops, branches, jumps, directives and their bodies.
 package stmts
 
 import (
@@ -10,7 +10,7 @@ import (
 // A Builder makes the statements of one body.
 type Builder struct{ *assigns.Assigner }
 
-// New returns what makes the statements of b.
+// New returns the builder of the statements of b.
 func New(b *scope.Body) *Builder {
 	var out *Builder
 	calls.New(b, func(c *calls.Caller) {

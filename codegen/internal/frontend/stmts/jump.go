@@ -68,7 +68,7 @@ func (b *Builder) crossed(i int, tok token.Token) string {
 	return ""
 }
 
-// mayReturn reports a return out of what a directive governs.
+// mayReturn reports a return out of the statement that a directive governs.
 func (b *Builder) mayReturn(s *ast.ReturnStmt) {
 	for _, x := range b.Exits[b.Env.Exits:] {
 		if x.Governed != "" {

@@ -83,7 +83,7 @@ func (b loops) loopBody(s *ast.BlockStmt, name string, l *ir.Label, g governance
 	return list
 }
 
-// counted takes the head of s apart; why says what keeps it from being one that counts.
+// counted decodes the head of s; why is the reason if s is not a counted loop.
 func (b loops) counted(s *ast.ForStmt) (c counted, why string) {
 	init, ok := s.Init.(*ast.AssignStmt)
 	if !ok || init.Tok != token.DEFINE || len(init.Lhs) != 1 || len(init.Rhs) != 1 || assigns.IsBlank(init.Lhs[0]) {
@@ -332,7 +332,7 @@ func moveBound(lo, hi ir.Expr, offset int64) ir.Expr {
 	return build.Binary(ir.Sub, hi, by, at)
 }
 
-// stepOf returns what is added to the variable, of its type t.
+// stepOf returns the step of the induction variable, of its type t.
 func (b loops) stepOf(c counted, t *ir.Type, at ir.Pos) ir.Expr {
 	step := assigns.OneOf(t, at)
 	if c.step != nil {
@@ -347,9 +347,9 @@ func (b loops) stepOf(c counted, t *ir.Type, at ir.Pos) ir.Expr {
 	return &ir.Unary{Op: ir.Neg, X: step, At: at}
 }
 
-// uncounted returns what keeps a loop from being a For, "" where nothing does. before is what the
-// bound and the step need to have run. Under a directive the bound is taken as it is before the
-// loop, as in OpenMP: what it reads from memory the iterations must not change.
+// uncounted returns the reason why a loop is not a For, or "" if it is one. before are the
+// statements that must run before the bound and the step. Under a directive the bound is evaluated
+// before the loop, as in OpenMP: the iterations must not change the memory that it reads.
 func (b loops) uncounted(f *ir.For, before []ir.Stmt, governed bool) string {
 	changed := ir.Assigned(f.Body)
 	switch {

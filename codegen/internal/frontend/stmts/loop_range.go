@@ -19,7 +19,7 @@ type ranging struct {
 	g    governance
 	name string
 	at   ir.Pos
-	x    ir.Expr // what is ranged over
+	x    ir.Expr // operand of range
 	loop *ir.For
 }
 
@@ -41,8 +41,8 @@ func (b loops) rangeLoop(s *ast.RangeStmt, label string, d *syntax.Directive) {
 	b.rangeDefine(r)
 }
 
-// rangeOver evaluates what r ranges over; ok is false, and the error reported, where that is not in
-// the dialect.
+// rangeOver evaluates the operand of r. If it is not in the dialect, rangeOver reports the error
+// and returns false.
 func (b loops) rangeOver(r *ranging) (ok bool) {
 	t := b.Program.Info.TypeOf(r.s.X)
 	if scope.IsFunction(t) {
@@ -148,8 +148,8 @@ func (b loops) rangeAssign(r *ranging) {
 	b.Emit(r.loop)
 }
 
-// bounds sets the upper bound of the loop. Go evaluates what is ranged over once: where the body
-// may change it, or is not known (nil), it is copied before the loop.
+// bounds sets the upper bound of the loop. Go evaluates the operand of range once: if the body may
+// change it, or is not known (nil), it is copied before the loop.
 func (b loops) bounds(r *ranging, body []ir.Stmt, elements bool) {
 	t := r.x.Type()
 	array := t.Kind == ir.Array || t.Kind == ir.Pointer

@@ -16,7 +16,7 @@ import (
 // An interval holds integers from lo to hi.
 type interval struct{ lo, hi int64 }
 
-// typeInterval is what a type holds; ok is false for uint64.
+// typeInterval returns the range of an integer type; ok is false for uint64.
 func typeInterval(t *ir.Type) (r interval, ok bool) {
 	bits := 8 * uint(t.Size)
 	switch {

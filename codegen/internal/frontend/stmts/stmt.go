@@ -24,7 +24,7 @@ func (b *Builder) list(list []ast.Stmt) []ir.Stmt {
 	})
 }
 
-// stmt emits s, with what the directive above it says. label is the label in front of it.
+// stmt emits s, transformed by the directive above it. label is the label of s.
 func (b *Builder) stmt(s ast.Stmt, label string) {
 	if l, ok := s.(*ast.LabeledStmt); ok {
 		b.stmt(l.Stmt, l.Label.Name)
@@ -148,8 +148,8 @@ func (b *Builder) exprStmt(s *ast.ExprStmt) {
 	b.dropResults(first)
 }
 
-// dropResults removes the variables of the results of the call that was emitted last; what stands
-// before first stays.
+// dropResults removes the variables of the results of the call that was emitted last, but no
+// statement before first.
 func (b *Builder) dropResults(first int) {
 	n := len(b.Out) - 1
 	if n < first {
@@ -200,7 +200,7 @@ func (b *Builder) declareVars(s *ast.ValueSpec) {
 	}
 }
 
-// scoped emits what f emits, in a scope of its own where it is more than one statement.
+// scoped emits the statements of f, in a scope of their own if there is more than one.
 func (b *Builder) scoped(at ir.Pos, f func()) {
 	list := b.Collect(f)
 	if len(list) == 1 {

@@ -50,7 +50,7 @@ func (b *Builder) switchStmt(s *ast.SwitchStmt, label string) {
 }
 
 // tag returns the value that cases are compared with. It is evaluated once, before the values of
-// the cases, which may call what changes a variable.
+// the cases, which may call functions that change a variable.
 func (b *Builder) tag(e ast.Expr, clauses []*ast.CaseClause) ir.Expr {
 	x := b.Expr(e)
 	if _, isVar := x.(*ir.Ref); b.Fixed(x) || isVar && !b.callsIn(clauses) {

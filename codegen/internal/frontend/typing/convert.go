@@ -1,6 +1,6 @@
-// Package typing converts types of Go to types of the IR: with type arguments in place of type
-// parameters, laid out as the Go compiler does. What the dialect has not is refused with the
-// reason.
+// Package typing converts types of Go to types of the IR, with type arguments in place of type
+// parameters and the memory layout of the Go compiler. It refuses types outside the dialect, with
+// the reason.
 package typing
 
 import (
@@ -28,7 +28,7 @@ type Converter struct {
 	holds   map[*ir.Type]bool   // structs with slices or pointers in them
 	parts   map[*ir.Type]uint64 // fields of structs, those of their fields and so on; also of the types of their elements and names
 	open    map[*types.Named]bool
-	causes  map[*Refusal]string // of named types: what is wrong with the innermost named type in them
+	causes  map[*Refusal]string // of named types: the error of the innermost named type in them
 }
 
 // New returns a converter without type arguments.
