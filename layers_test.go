@@ -46,7 +46,7 @@ var layers = map[string][]string{
 	"codegen/ir/build":  {"codegen/ir", "codegen/ir/query"},
 	// Forms of device programs that are right for some launches alone.
 	"codegen/ir/order":      {"codegen/ir"},
-	"codegen/ir/specialise": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/ir/order"},
+	"codegen/ir/specialise": {"codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	// println in kernels: records in a buffer, and lines of them.
 	"codegen/ir/printing": {"codegen/ir", "codegen/ir/build", "deps"},
 	// The stages of the compiler, in their order.
@@ -73,7 +73,7 @@ var layers = map[string][]string{
 	"codegen/internal/lower/arrays":  {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/dist":    {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/nested":  {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},
-	"codegen/internal/lower": {"codegen/ir/order", "codegen/internal/lower/spaces", "codegen/internal/lower/crews", "codegen/internal/lower/strategy", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll", "codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested",
+	"codegen/internal/lower": {"codegen/ir/order", "codegen/ir/specialise", "codegen/internal/lower/spaces", "codegen/internal/lower/crews", "codegen/internal/lower/strategy", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll", "codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested",
 		"codegen/internal/lower/forms", "codegen/ir", "codegen/ir/verify", "codegen/target", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag",
 		"codegen/internal/analysis", "codegen/internal/mapping"},
 	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
@@ -164,7 +164,7 @@ var layers = map[string][]string{
 	// Registered memory by address and number, its growth and its end.
 	"task/internal/memory": {"task/internal/values", "deps", "devices", "internal/hostmem", "internal/spin"},
 	// Kernels apart from any runtime: source, parameters, variants.
-	"task/internal/kernels": {"codegen/ir/specialise", "task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "codegen/target", "deps", "devices", "internal/printer", "internal/source"},
+	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "codegen/target", "deps", "devices", "internal/printer", "internal/source"},
 	// Kernels on CPU workers: vector code, Go functions, and the choice between them.
 	"task/internal/cpucode": {"task/internal/kernels", "task/internal/memory", "task/internal/values", "codegen", "codegen/cpu", "codegen/ir", "codegen/simt",
 		"deps", "devices", "devices/smp", "devices/smp/choose", "internal/printer", "internal/spin", "trace/clock"},

@@ -61,8 +61,10 @@ func Variants(k, unchecked *ir.Kernel, opt LowerOptions, most int) ([]Variant, e
 	return lower.Variants(k, unchecked, opt, most)
 }
 
-// OrderShows returns why there is only one way to run k; see lower.OrderShows.
-func OrderShows(k *ir.Kernel) string { return lower.OrderShows(k) }
+// LowerSized makes device IR of k for launches with these sizes; see lower.LowerSized.
+func LowerSized(k *ir.Kernel, values map[int]ir.Bits, opt LowerOptions) (*Lowering, error) {
+	return lower.LowerSized(k, values, opt)
+}
 
 // ForCPU returns k with what the compiler finds about its loops for the vector code of CPUs; see
 // lower.ForCPU.

@@ -37,7 +37,7 @@ func expected(k *ir.Kernel) ([]string, error) {
 	}
 	line := fmt.Sprintf("GPU: expected on %s, where every number is %d and every slice has %d*%d elements -> %v", chip.Chip, expectedSize, expectedSize, expectedSize, at(list[0], expectedSize))
 	if len(list) == 1 {
-		if why := codegen.OrderShows(k); why != "" {
+		if why := list[0].OrderShows(); why != "" {
 			return []string{line + "; no other form is tried: " + why}, nil
 		}
 		return []string{line}, nil

@@ -30,9 +30,11 @@ func Product(a, b, c []float32, n int) {
 //omp:task in(a) inout(s)
 func Sum(a, s []float32) {
 	var x float32
-	//omp:teams distribute parallel for reduction(+: x)
+	//omp:teams distribute parallel for collapse(2) reduction(+: x)
 	for i := range a {
-		x += a[i]
+		for range 2 {
+			x += a[i]
+		}
 	}
 	s[0] = x
 }

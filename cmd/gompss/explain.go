@@ -78,10 +78,14 @@ func (s sizeFlags) Set(text string) error {
 
 func (s sizeFlags) String() string { return "" }
 
-// of returns k with the sizes that it has.
+// of returns k with the sizes that it has, of those that a launch may know.
 func (s sizeFlags) of(k *ir.Kernel) *ir.Kernel {
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
+	if len(s) == 0 || err != nil { // which explain reports
+		return k
+	}
 	values := map[int]ir.Bits{}
-	for _, i := range specialise.Sizes(k) {
+	for _, i := range lowered.Sizes() {
 		if n, ok := s[k.Params[i].Name]; ok {
 			values[i] = ir.Normal(k.Params[i].Type, ir.Bits(n))
 		}

@@ -2,10 +2,12 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/strategy"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/specialise"
 )
 
 // A Choice departs from what the cost model chooses.
@@ -20,7 +22,7 @@ type Candidate struct {
 // Candidates returns up to most ways to lower k, of different code, that all leave the same bits:
 // what the model chooses first, then that with one of its strategies left out or with another
 // parameter, and so on from there. There is one alone where another might leave other bits
-// (OrderShows).
+// ([Result.OrderShows]).
 //
 // Cost: a lowering for each, and for those of the same code. Errors: those of Lower.
 func Candidates(k *ir.Kernel, opt Options, most int) ([]Candidate, error) {
@@ -29,7 +31,7 @@ func Candidates(k *ir.Kernel, opt Options, most int) ([]Candidate, error) {
 		return nil, err
 	}
 	out := []Candidate{{opt.Choice, first}}
-	if OrderShows(k) != "" {
+	if first.OrderShows() != "" {
 		return out, nil
 	}
 	seen := map[string]bool{first.Program.String(): true}
@@ -41,7 +43,7 @@ func Candidates(k *ir.Kernel, opt Options, most int) ([]Candidate, error) {
 			if err != nil {
 				return nil, fmt.Errorf("with %v: %w", c, err)
 			}
-			if text := next.Program.String(); !seen[text] && len(out) < most {
+			if text := next.Program.String(); next.open == nil && !seen[text] && len(out) < most {
 				seen[text] = true
 				out = append(out, Candidate{c, next})
 			}
@@ -78,6 +80,9 @@ func Variants(k, unchecked *ir.Kernel, opt Options, most int) (out []Variant, er
 			if err != nil {
 				return nil, fmt.Errorf("with %v: %w", c.Choice, err)
 			}
+			if checked.open != nil {
+				continue
+			}
 			v.Program, v.Unchecked = checked.Program, c.Program
 		}
 		out = append(out, v)
@@ -99,13 +104,13 @@ func neighbours(c Candidate) (out []Choice) {
 	return out
 }
 
-// OrderShows returns why the number of threads, or the order of operations, shows in what k leaves;
-// "" where it does not: then only one way to run it is right to choose.
+// OrderShows returns why the number of threads, or the order of operations, shows in the results
+// of the kernel; "" if neither does: then other ways to lower it leave the same bits.
 //
-// Floats that are added up by a reduction clause come out differently where their order does.
-// fastmath permits that. Threads can ask for their number, and a region that all of them run may
-// count them.
-func OrderShows(k *ir.Kernel) string {
+// Floats that a reduction clause combines come out differently if their order does. The order is
+// fixed if it is that of package order; fastmath permits any. Threads can ask for their number, and
+// a region that all of them run may count them.
+func (r *Result) OrderShows() string {
 	why := ""
 	regions, counts := false, false
 	note := func(at ir.Pos, format string, args ...any) {
@@ -113,19 +118,11 @@ func OrderShows(k *ir.Kernel) string {
 			why = at.String() + ": " + fmt.Sprintf(format, args...)
 		}
 	}
-	look := func(d *ir.Directive) {
-		if d == nil {
-			return
-		}
-		for _, r := range d.Reductions {
-			if ordered(r) && !k.Target.FastMath {
-				note(r.At, "the order of a sum of floats would differ (fastmath permits that)")
-			}
-		}
+	if r.open != nil {
+		note(*r.open, "the order of a sum of floats would differ (fastmath permits that)")
 	}
 	each := func(list []ir.Stmt) {
 		ir.Inspect(list, func(s ir.Stmt) {
-			look(ir.DirectiveOf(s))
 			switch s := s.(type) {
 			case *ir.Construct:
 				regions = regions || s.Directive.Parts&(ir.Teams|ir.Parallel) != 0
@@ -139,14 +136,85 @@ func OrderShows(k *ir.Kernel) string {
 			}
 		})
 	}
-	each(k.Body)
-	for _, f := range k.Funcs {
+	each(r.Kernel.Body)
+	for _, f := range r.Kernel.Funcs {
 		each(f.Body)
 	}
 	if regions && counts {
-		note(k.At, "what all threads of a region run may count them")
+		note(r.Kernel.At, "what all threads of a region run may count them")
 	}
 	return why
+}
+
+// sumOrders tells, by the position of a reduction that rounds, whether each loop that combines its
+// values does so in the order of package order.
+type sumOrders map[ir.Pos]bool
+
+func (o sumOrders) note(r *reductions) {
+	for _, it := range r.items {
+		if before, found := o[it.At]; ordered(it.Reduction) {
+			o[it.At] = r.blocks != nil && (before || !found)
+		}
+	}
+}
+
+// with returns o and the loops of another launch.
+func (o sumOrders) with(other sumOrders) sumOrders {
+	out := maps.Clone(o)
+	for at, fixed := range other {
+		before, found := o[at]
+		out[at] = fixed && (before || !found)
+	}
+	return out
+}
+
+// open returns the position of a reduction of k that rounds in an order other than that of package
+// order, or may do so in another form of k; nil if there is none or k is compiled with fastmath.
+// The strategies for nested loops have orders of their own.
+func (o sumOrders) open(k *ir.Kernel) (at *ir.Pos) {
+	var look func(list []ir.Stmt, nested bool)
+	look = func(list []ir.Stmt, nested bool) {
+		for _, s := range list {
+			inside := nested
+			if d := ir.DirectiveOf(s); d != nil {
+				for _, r := range d.Reductions {
+					if at == nil && ordered(r) && (nested || !o[r.At]) {
+						at = &r.At
+					}
+				}
+				inside = inside || d.Parts&(ir.Loop|ir.Workshare) != 0
+			}
+			ir.Lists(s, func(inner []ir.Stmt) { look(inner, inside) })
+		}
+	}
+	if k.Target.FastMath {
+		return nil
+	}
+	look(k.Body, false)
+	for _, f := range k.Funcs {
+		look(f.Body, true)
+	}
+	return at
+}
+
+// Sizes returns the parameters of the kernel whose values LowerSized may know (specialise.Sizes):
+// none if the order of a sum shows and may depend on such knowledge.
+func (r *Result) Sizes() []int {
+	if r.open != nil {
+		return nil
+	}
+	return specialise.Sizes(r.Kernel)
+}
+
+// LowerSized makes device IR of k for launches in which the given parameters, of those of
+// [Result.Sizes], have the given values. It leaves the same bits as that of Lower. Errors: those of
+// Lower, and that a sum would have another order.
+func LowerSized(k *ir.Kernel, values map[int]ir.Bits, opt Options) (*Result, error) {
+	out, err := Lower(specialise.WithSizes(k, values), opt)
+	if err == nil && out.open != nil {
+		return nil, fmt.Errorf("%v: with the sizes known, this sum would have another order", *out.open)
+	}
+	return out, err
 }
 
 // ordered reports whether the order of its operations shows in a reduction.

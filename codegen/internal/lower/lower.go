@@ -26,12 +26,14 @@ type Options = crews.Options
 
 // A Result is what became of a kernel: its device IR, and what was decided on the way.
 type Result struct {
+	Kernel    *ir.Kernel // which was lowered
 	Program   *ir.Program
 	Decisions []mapping.Decision
 	// Strategies are the names of what was made of the loops that threads share out, in the order
 	// of the program.
 	Strategies []string
 	Notes      []diag.Diagnostic // what is slower than the author may expect
+	open       *ir.Pos           // of a reduction whose order is not fixed
 }
 
 // Lower makes device IR of k, which it leaves as it is. The result is the same in every run.
@@ -46,7 +48,7 @@ func Lower(k *ir.Kernel, opt Options) (*Result, error) {
 	if err := refuseCross(k); err != nil {
 		return nil, err
 	}
-	deferred := nestedAs(k, ir.NestedCPU)
+	whole, deferred := k, nestedAs(k, ir.NestedCPU)
 	if both, err := DeferToCPU(k); err != nil {
 		return nil, err
 	} else if both != nil {
@@ -65,7 +67,7 @@ func Lower(k *ir.Kernel, opt Options) (*Result, error) {
 			panic(fmt.Sprintf("gompss: bug: lower %s: after %q: %v", k.Name, p.name, err))
 		}
 	}
-	return &Result{Program: l.program, Decisions: l.Decided(), Strategies: l.strategies, Notes: l.Notes}, nil
+	return &Result{Kernel: whole, Program: l.program, Decisions: l.Decided(), Strategies: l.strategies, Notes: l.Notes, open: l.sums.open(k)}, nil
 }
 
 // A pass does one step; check looks at what it left.
@@ -130,6 +132,7 @@ type lowering struct {
 	initial  values // of the segment that is lowered
 
 	strategies []string // of the loops that threads share out
+	sums       sumOrders
 
 	insisted map[*ir.Var]string     // variables that a clause wants on chip, with its name
 	rooms    map[*ir.Var]ir.Expr    // how much of an array in scratch memory is there
@@ -141,7 +144,7 @@ func newLowering(k *ir.Kernel, opt Options) *lowering {
 	if opt.Target == "" {
 		opt.Target = "device code"
 	}
-	l := &lowering{Walker: spaces.Walker{Work: mapping.NewWork(k, opt.Target)}, opt: opt,
+	l := &lowering{Walker: spaces.Walker{Work: mapping.NewWork(k, opt.Target)}, opt: opt, sums: sumOrders{},
 		insisted: map[*ir.Var]string{}, rooms: map[*ir.Var]ir.Expr{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
 	own := l.Kernel
 	own.Body = prepare.FirstAndLast(l.Work, own.Body)

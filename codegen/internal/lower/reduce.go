@@ -352,6 +352,7 @@ func (c *combiner) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Po
 		out := c.finishReductions(&x, at, barrier)
 		return append(append(out, barrier(at)...), c.finishReductions(&y, at, barrier)...) // they use the same slots
 	}
+	c.sums.note(r)
 	var out []ir.Stmt
 	switch {
 	case r.blocks != nil && r.blocks.by == byLeague:

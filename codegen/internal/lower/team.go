@@ -38,7 +38,7 @@ type team struct {
 func (l *lowering) newTeam(s *segment, mode ir.TeamMode) *team {
 	c := &crews.Crew{Walker: l.Walker, Opt: l.opt, Launch: l.launch(s), Whole: s.whole != nil, Mode: mode, Shared: map[*ir.Var]bool{}, Slots: map[crews.Slot]*ir.Var{},
 		Simds: map[*ir.For]*ir.Directive{}, OnHost: s.onHost}
-	launch := &teamLaunch{lowering: l, Sharer: &strategy.Sharer{Crew: c}, seg: s, number: len(l.program.Launches) - 1}
+	launch := &teamLaunch{lowering: l, Sharer: &strategy.Sharer{Crew: c}, seg: s, number: len(l.program.Launches) - 1, sums: sumOrders{}}
 	c.Box = func(sl crews.Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
 		return s.whole.box(launch, sl, typ, name, at)
 	}
@@ -92,6 +92,7 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 			l.strategies = append(l.strategies, name)
 		}
 	}
+	l.sums = l.sums.with(t.sums)
 	return t
 }
 

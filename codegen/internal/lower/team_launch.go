@@ -18,6 +18,7 @@ type teamLaunch struct {
 	seg        *segment
 	number     int  // of the launch
 	sequential bool // there is code of the team outside its parallel loops
+	sums       sumOrders
 }
 
 // teamLevel reads the clauses of the league and returns the code of a team, and the reductions of a

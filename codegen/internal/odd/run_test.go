@@ -380,7 +380,7 @@ func (r *runner) interpret(x target, args []reflect.Value, c simt.Config) error 
 		for _, i := range specialise.Sizes(x.sized) {
 			values[i] = list[i].Bits
 		}
-		l, err := codegen.Lower(specialise.WithSizes(x.sized, values), codegen.LowerOptions{})
+		l, err := codegen.LowerSized(x.sized, values, codegen.LowerOptions{})
 		if err != nil {
 			r.count["no form for sizes: "+reason(err)]++
 			return errNoForm

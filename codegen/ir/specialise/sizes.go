@@ -5,16 +5,14 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
-	"github.com/gompss/gompss/codegen/ir/order"
 )
 
 // Sizes returns the parameters of k whose values shape its code, by number: integers that the
 // kernel does not change, which bound a loop inside another one, or by which something is
 // multiplied or divided. With their values known, loops have a known number of iterations and rows
-// a known length. A kernel whose reductions round has none, unless fastmath lets their order
-// differ.
+// a known length. A kernel that prints has none.
 func Sizes(k *ir.Kernel) (out []int) {
-	if k.Printing != nil || sumsShow(k) {
+	if k.Printing != nil {
 		return nil
 	}
 	fixed := fixedParams(k)
@@ -100,33 +98,6 @@ func WithSizes(k *ir.Kernel, values map[int]ir.Bits) *ir.Kernel {
 		own.Body = s.folded(own.Body)
 	}
 	return &own
-}
-
-// sumsShow reports whether the result of a reduction of k depends on its order, because it rounds.
-// The order that the compiler chooses may depend on whether it knows a size.
-func sumsShow(k *ir.Kernel) bool {
-	found := false
-	look := func(list []ir.Stmt) {
-		ir.WalkStmts(list, func(s ir.Stmt) bool {
-			d := ir.DirectiveOf(s)
-			found = found || d != nil && slices.ContainsFunc(d.Reductions, rounds)
-			return !found
-		})
-	}
-	look(k.Body)
-	for _, f := range k.Funcs {
-		look(f.Body)
-	}
-	return found && !k.Target.FastMath
-}
-
-// rounds reports whether r, of a number or of an array of numbers, rounds.
-func rounds(r ir.Reduction) bool {
-	t := r.Place.Type()
-	for t.Kind == ir.Array {
-		t = t.Elem
-	}
-	return order.Rounds(r.Op, t) || r.Op == ir.Sub && t.IsFloat()
 }
 
 // A sizing knows variables that have one value.

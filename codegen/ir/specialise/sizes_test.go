@@ -38,29 +38,6 @@ func TestSizes_ShapeTheCode(t *testing.T) {
 	require.Equal(t, []int{1}, specialise.Sizes(kernelOf(t, sums)))
 }
 
-// Where the order of a sum shows, the compiler must not know more than for all sizes.
-func TestSizes_NoneWhereSumsRound(t *testing.T) {
-	text := func(fast, place, typ string) string {
-		return `
-//omp:target device(acc)` + fast + `
-//omp:task in(x) inout(y)
-func Rows(n, m int, x, y []` + typ + `) {
-	//omp:teams distribute parallel for
-	for i := 0; i < n; i++ {
-		var s ` + typ + `
-		//omp:simd reduction(` + place + `: s)
-		for j := 0; j < m; j++ {
-			s = s + x[i*m+j]
-		}
-		y[i] = s
-	}
-}`
-	}
-	require.Empty(t, specialise.Sizes(kernelOf(t, text("", "+", "float64"))))
-	require.Equal(t, []int{1}, specialise.Sizes(kernelOf(t, text(" fastmath", "+", "float64"))))
-	require.Equal(t, []int{1}, specialise.Sizes(kernelOf(t, text("", "+", "int64"))))
-}
-
 // What follows from a size is known, and the kernel itself stays as it is.
 func TestWithSizes_FoldsWhatFollows(t *testing.T) {
 	k := kernelOf(t, sums)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/codegen/ir/specialise"
 	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -23,32 +22,38 @@ func (k *Kernel) lower() {
 		return
 	}
 	k.Device.Program = lowered.Program
-	k.unchecked()
-	if codegen.OrderShows(k.IR) == "" {
+	list := append([]*codegen.Lowering{lowered}, k.unchecked()...)
+	if orderIsFixed(list) {
 		k.Device.Candidates = sync.OnceValue(func() []devices.Candidate { return k.candidatesOf(k.IR, k.Contract.Unchecked(k.IR)) })
 	}
-	if sizes := specialise.Sizes(k.IR); len(sizes) > 0 {
-		k.Device.Sizes, k.Device.Sized = sizes, k.sized
+	if !slices.ContainsFunc(list, func(l *codegen.Lowering) bool { return len(l.Sizes()) == 0 }) {
+		k.Device.Sizes, k.Device.Sized = lowered.Sizes(), k.sized
 	}
+}
+
+// orderIsFixed reports whether other ways to lower a kernel leave the same bits, in all its forms.
+func orderIsFixed(list []*codegen.Lowering) bool {
+	return !slices.ContainsFunc(list, func(l *codegen.Lowering) bool { return l.OrderShows() != "" })
 }
 
 // sized makes the accelerator variants for launches with these sizes.
 func (k *Kernel) sized(values map[int]uint64) (*devices.Kernel, error) {
-	own := specialise.WithSizes(k.IR, values)
-	lowered, err := codegen.Lower(own, codegen.LowerOptions{})
+	lowered, err := codegen.LowerSized(k.IR, values, codegen.LowerOptions{})
 	if err != nil {
 		return nil, err
 	}
+	list := []*codegen.Lowering{lowered}
 	out := &devices.Kernel{Name: k.Name, Pos: k.Pos, Program: lowered.Program}
-	free := k.Contract.Unchecked(k.IR)
+	own, free := lowered.Kernel, k.Contract.Unchecked(k.IR)
 	if free != nil {
-		free = specialise.WithSizes(free, values)
-		if lowered, err = codegen.Lower(free, codegen.LowerOptions{}); err != nil {
+		if lowered, err = codegen.LowerSized(free, values, codegen.LowerOptions{}); err != nil {
 			return nil, err
 		}
+		list = append(list, lowered)
+		free = lowered.Kernel
 		out.Unchecked, out.Proves = lowered.Program, k.proves
 	}
-	if codegen.OrderShows(own) == "" {
+	if orderIsFixed(list) {
 		out.Candidates = sync.OnceValue(func() []devices.Candidate { return k.candidatesOf(own, free) })
 	}
 	return out, nil
@@ -94,11 +99,11 @@ func portable(k *ir.Kernel) func(devices.TeamForm, *target.Target) (*ir.Program,
 }
 
 // unchecked makes the variant of accelerators without the checks that the host makes at each
-// launch.
-func (k *Kernel) unchecked() {
+// launch. It returns its lowering, if there is one.
+func (k *Kernel) unchecked() []*codegen.Lowering {
 	free := k.Contract.Unchecked(k.IR)
 	if free == nil {
-		return
+		return nil
 	}
 	lowered, err := codegen.Lower(free, codegen.LowerOptions{})
 	if err != nil {
@@ -106,6 +111,7 @@ func (k *Kernel) unchecked() {
 	}
 	k.Device.Unchecked, k.Device.Proves = lowered.Program, k.proves
 	k.Device.PortableUnchecked = portable(free)
+	return []*codegen.Lowering{lowered}
 }
 
 // proves reports whether a launch with these arguments needs no check that the host makes.

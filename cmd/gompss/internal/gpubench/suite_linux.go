@@ -17,7 +17,6 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/codegen/ir/specialise"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda"
 )
@@ -251,25 +250,30 @@ func suiteKernelOf(k *ir.Kernel) (*devices.Kernel, []string, error) {
 	}
 	out := &devices.Kernel{Name: k.Name, Pos: k.At, Program: lowered.Program}
 	contract := codegen.NewContract(k)
-	unchecked := contract.Unchecked(k)
-	if codegen.OrderShows(k) == "" {
+	list, unchecked := []*codegen.Lowering{lowered}, contract.Unchecked(k)
+	if unchecked != nil {
+		free, err := codegen.Lower(unchecked, codegen.LowerOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		out.Unchecked, out.Proves = free.Program, func(args []devices.Arg) bool { return proves(k, contract, args) }
+		list = append(list, free)
+	}
+	if !slices.ContainsFunc(list, func(l *codegen.Lowering) bool { return l.OrderShows() != "" }) {
 		out.Candidates = sync.OnceValue(func() []devices.Candidate { return candidatesOf(k, unchecked) })
 	}
-	if out.Sizes = specialise.Sizes(k); len(out.Sizes) > 0 {
+	if !slices.ContainsFunc(list, func(l *codegen.Lowering) bool { return len(l.Sizes()) == 0 }) {
+		out.Sizes = lowered.Sizes()
 		out.Sized = func(values map[int]uint64) (*devices.Kernel, error) {
-			sized, _, err := suiteKernelOf(specialise.WithSizes(k, values))
+			own, err := codegen.LowerSized(k, values, codegen.LowerOptions{})
+			if err != nil {
+				return nil, err
+			}
+			sized, _, err := suiteKernelOf(own.Kernel)
 			return sized, err
 		}
 	}
-	if unchecked == nil {
-		return out, lowered.Strategies, nil
-	}
-	free, err := codegen.Lower(unchecked, codegen.LowerOptions{})
-	if err != nil {
-		return nil, nil, err
-	}
-	out.Unchecked, out.Proves = free.Program, func(args []devices.Arg) bool { return proves(k, contract, args) }
-	return out, free.Strategies, nil
+	return out, list[len(list)-1].Strategies, nil
 }
 
 // proves reports whether the host can prove all checks for a launch of k with args.
