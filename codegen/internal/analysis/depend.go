@@ -109,9 +109,34 @@ func (m *Dependences) accesses(f *ir.For) (list []AccessForm, why string) {
 	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(f.Body), Taken: ir.AddressTaken(f.Body)}
 	c.Stmts(f.Body)
 	for i := range c.List {
-		c.List[i].ranges = boundsOfAll(c.List[i].Loops)
+		ranges := boundsOfAll(c.List[i].Loops)
+		for k := range ranges {
+			ranges[k] = endsIn(ranges[k], f.Body)
+		}
+		c.List[i].ranges = ranges
 	}
 	return c.List, c.Why
+}
+
+// endsIn returns b with the variables that list declares and never changes replaced by their
+// values, or by bounds of these.
+func endsIn(b bounds, list []ir.Stmt) bounds {
+	end := func(a Affine, greatest bool) Affine {
+		for _, x := range a.Atoms() {
+			coef, ok := a.Coef(x.Var)
+			c, isConst := coef.Const()
+			if x.Of != ValueOf || !ok || !isConst {
+				continue
+			}
+			if init := onlyValue(list, x.Var); init != nil {
+				if e := EndOf(init, greatest == (c > 0)); e.Known() {
+					a = a.Subst(x.Var, e)
+				}
+			}
+		}
+		return a
+	}
+	return bounds{Var: b.Var, Lo: end(b.Lo, false), Hi: end(b.Hi, true)}
 }
 
 // boundsOfAll returns the bounds of the variables of loops. For a bound that is the minimum or
@@ -121,10 +146,11 @@ func boundsOfAll(loops []*ir.For) (out []bounds) {
 	for _, f := range loops {
 		g := *f
 		up, down := ir.IMin, ir.IMax
-		if f.Rel == ir.Gt || f.Rel == ir.Ge {
+		downwards := f.Rel == ir.Gt || f.Rel == ir.Ge
+		if downwards {
 			up, down = down, up
 		}
-		g.Lo, g.Hi = oneEnd(f.Lo, down), oneEnd(f.Hi, up)
+		g.Lo, g.Hi = beyond(oneEnd(f.Lo, down), downwards), beyond(oneEnd(f.Hi, up), !downwards)
 		out = append(out, p.BoundsOf(&g))
 	}
 	return out
@@ -142,6 +168,49 @@ func oneEnd(e ir.Expr, fn ir.MathFn) ir.Expr {
 		}
 	}
 	return e
+}
+
+// beyond returns an expression with a form that is not less than e, or with up false not greater;
+// e itself if it has a form, or none is known.
+func beyond(e ir.Expr, up bool) ir.Expr {
+	if affine(e) {
+		return e
+	}
+	if a := EndOf(e, up); a.Known() {
+		return a.Expr(e.Pos())
+	}
+	return e
+}
+
+// EndOf returns a form that is not less than e, or with greatest false not greater than e. It knows
+// sums of forms, remainders and masks; else the form is unknown.
+func EndOf(e ir.Expr, greatest bool) Affine {
+	if a, ok := AffineOf(e); ok {
+		return a
+	}
+	b, ok := e.(*ir.Binary)
+	if !ok || !IsWide(b.T) {
+		return Affine{Unknown: true}
+	}
+	c, isConst := query.Int64(b.Y)
+	switch {
+	case b.Op == ir.Add:
+		return EndOf(b.X, greatest).Add(EndOf(b.Y, greatest))
+	case b.Op == ir.Sub:
+		return EndOf(b.X, greatest).Sub(EndOf(b.Y, !greatest))
+	case b.Op == ir.Mul && isConst:
+		return EndOf(b.X, greatest == (c >= 0)).Mul(ConstAffine(c))
+	case b.Op == ir.Rem && isConst && c > 0 && greatest, b.Op == ir.And && isConst && c > 0 && greatest:
+		if b.Op == ir.Rem {
+			c--
+		}
+		return ConstAffine(c)
+	case b.Op == ir.Rem && isConst && c > 0:
+		return ConstAffine(1 - c)
+	case b.Op == ir.And && isConst && c > 0:
+		return ConstAffine(0)
+	}
+	return Affine{Unknown: true}
 }
 
 func affine(e ir.Expr) bool {
@@ -271,7 +340,7 @@ func (m *Dependences) Conflict(f *ir.For, w, a AccessForm) string {
 	if !w.Known || !a.Known {
 		return "an index of " + w.root.Name + " is not affine in the loop variables"
 	}
-	if m.steppedOver(w, a) {
+	if m.steppedOver(f, w, a) {
 		return ""
 	}
 	w, a = w.fromZero(f), a.fromZero(f)
@@ -306,24 +375,55 @@ func (m *Dependences) meeting(f *ir.For, w, a AccessForm) string {
 		}
 		return m.wraps(f, cw, why) // the rests are equal, so i = i'
 	}
-	if !m.stepsBeyond(f, cw, diff) && !endsBefore(f, cw, diff) {
+	if !m.stepsBeyond(f, cw, diff) && !m.endsBefore(f, cw, diff) && !m.meetsNever(f, w, a, cw, diff) {
 		return why
 	}
 	return m.wraps(f, cw, why)
 }
 
-// endsBefore reports whether an index with coefficient coef of f's variable changes by less than
-// diff over all iterations of f.
-func endsBefore(f *ir.For, coef Affine, diff extent) bool {
-	b := boundsOfAll([]*ir.For{f})[0]
-	way := coef.Mul(b.Hi.Sub(b.Lo))
-	if c, ok := coef.Const(); ok && c < 0 {
-		way = Affine{}.Sub(way)
-	} else if !ok && !positiveTerms(coef) {
+// mostDistance is the largest number of steps between two iterations that meetsNever considers.
+const mostDistance = 4
+
+// meetsNever reports whether w and a could meet only in iterations of f at one distance from each
+// other, and do not, because f or a loop inside f steps over the element.
+func (m *Dependences) meetsNever(f *ir.For, w, a AccessForm, coef Affine, diff extent) bool {
+	step, ok := query.Int64(f.Step)
+	if !ok || integers.Magnitude(step) >= smallStride {
 		return false
 	}
-	p := &Prover{}
-	return way.Known() && (p.notNegative(diff.lo.Sub(way).AddConst(-1)) || p.notNegative(Affine{}.Sub(diff.hi).Sub(way).AddConst(-1)))
+	for distance := int64(-mostDistance); distance <= mostDistance; distance++ {
+		by, known := coef.Mul(ConstAffine(distance*step)), len(m.supposed())
+		// Where it steps beyond what is left, w's iteration is that far behind a's.
+		if m.stepsBeyond(f, coef, extent{diff.lo.Sub(by), diff.hi.Sub(by)}) {
+			l := &lattice{m: m, f: f, free: map[*ir.Var]bool{}}
+			mine := VarAffine(f.Var)
+			if l.apart(l.index(w, mine), l.index(a, mine.AddConst(-distance*step))) {
+				return true
+			}
+		}
+		m.unsuppose(known)
+	}
+	return false
+}
+
+// endsBefore reports whether an index with coefficient coef of f's variable changes by less than
+// diff over all iterations of f.
+func (m *Dependences) endsBefore(f *ir.For, coef Affine, diff extent) bool {
+	c, isConst := coef.Const()
+	if !isConst && !positiveTerms(coef) {
+		return false
+	}
+	b, p := boundsOfAll([]*ir.For{f})[0], &Prover{}
+	for _, b := range []bounds{b, endsIn(b, m.k.Body)} {
+		way := coef.Mul(b.Hi.Sub(b.Lo))
+		if isConst && c < 0 {
+			way = Affine{}.Sub(way)
+		}
+		if way.Known() && (p.notNegative(diff.lo.Sub(way).AddConst(-1)) || p.notNegative(Affine{}.Sub(diff.hi).Sub(way).AddConst(-1))) {
+			return true
+		}
+	}
+	return false
 }
 
 // stepsBeyond reports whether an index with coefficient coef of f's variable changes by more than

@@ -8,33 +8,176 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// steppedOver reports whether w and a never access the same element because the elements of one are
-// between those of the other. Their constant strides then have a common divisor that does not
-// divide the distance.
-func (m *Dependences) steppedOver(w, a AccessForm) bool {
-	gap, ok := w.Form.withoutVars().Sub(a.Form.withoutVars()).Const()
-	if !ok {
-		return false
-	}
-	divisor := uint64(0)
-	for _, form := range []Affine{w.Form, a.Form} {
-		for _, t := range form.Terms {
-			if len(t.Atoms) > 0 && integers.Magnitude(t.Coef) < smallStride {
-				divisor = gcd(divisor, integers.Magnitude(t.Coef))
-			} else if len(t.Atoms) > 0 {
-				return false
-			}
-		}
-	}
-	return divisor > 1 && integers.Magnitude(gap)%divisor != 0
+// steppedOver reports whether the elements that w accesses lie between those that a accesses, in
+// any two iterations of f.
+func (m *Dependences) steppedOver(f *ir.For, w, a AccessForm) bool {
+	l := &lattice{m: m, f: f, free: map[*ir.Var]bool{}}
+	own := func() Affine { return l.start(f).Add(l.steps(f)) }
+	return l.apart(l.index(w, own()), l.index(a, own()))
 }
 
-// withoutVars returns the constant term of a.
-func (a Affine) withoutVars() Affine {
-	if a.Unknown {
-		return a
+// A lattice writes indices as sums of the values that are the same in all iterations of f, and of
+// multiples of counters: the variable of a loop with step s is its first value plus s times a
+// counter.
+type lattice struct {
+	m    *Dependences
+	f    *ir.For
+	free map[*ir.Var]bool // the counters
+	next int
+}
+
+// fresh returns a variable that occurs nowhere else.
+func (l *lattice) fresh() *ir.Var {
+	l.next++
+	return &ir.Var{Name: "counter", Type: ir.IntType, ID: -1 - l.next}
+}
+
+// steps returns the step of g times a new counter.
+func (l *lattice) steps(g *ir.For) Affine {
+	step, ok := query.Int64(g.Step)
+	v := l.fresh()
+	if l.free[v] = ok && integers.Magnitude(step) < smallStride; !l.free[v] {
+		return VarAffine(v)
 	}
-	return Affine{Terms: slices.DeleteFunc(slices.Clone(a.Terms), func(t Term) bool { return len(t.Atoms) > 0 })}
+	return VarAffine(v).Mul(ConstAffine(step))
+}
+
+// start returns a form that differs from the first value of g by a multiple of g's step.
+func (l *lattice) start(g *ir.For) Affine {
+	step, _ := query.Int64(g.Step)
+	step = max(step, -step)
+	if a := l.residue(g.Lo, step, 0); a.Known() {
+		// A sum may wrap before the remainder, which keeps the remainders of powers of two.
+		if _, affine := AffineOf(g.Lo); affine || step&(step-1) == 0 {
+			return a
+		}
+	}
+	return VarAffine(l.fresh())
+}
+
+// residue returns a form that differs from e by a multiple of mod. The form is unknown if there is
+// none.
+func (l *lattice) residue(e ir.Expr, mod int64, depth int) Affine {
+	if depth > 16 {
+		return Affine{Unknown: true}
+	}
+	if form, ok := AffineOf(e); ok {
+		return l.original(form, mod, depth)
+	}
+	b, ok := e.(*ir.Binary)
+	if !ok || !IsWide(b.T) || mod == 0 {
+		return Affine{Unknown: true}
+	}
+	switch x, c := l.residue(b.X, mod, depth+1), int64(0); b.Op {
+	case ir.Add:
+		return x.Add(l.residue(b.Y, mod, depth+1))
+	case ir.Sub:
+		return x.Sub(l.residue(b.Y, mod, depth+1))
+	case ir.Mul:
+		return x.Mul(l.residue(b.Y, mod, depth+1))
+	case ir.Rem:
+		if c, ok = query.Int64(b.Y); ok && c%mod == 0 {
+			return x
+		}
+	case ir.And:
+		if c, ok = query.Int64(b.Y); ok && c > 0 && c&(c+1) == 0 && (c+1)%mod == 0 {
+			return x
+		}
+	case ir.Xor:
+		if mod == 2 {
+			return x.Add(l.residue(b.Y, mod, depth+1))
+		}
+	}
+	return Affine{Unknown: true}
+}
+
+// original returns form with the variables that each iteration of f declares replaced by the values
+// that they keep.
+func (l *lattice) original(form Affine, mod int64, depth int) Affine {
+	for _, x := range form.Atoms() {
+		if x.Of != ValueOf || l.m.keeps(l.f, AtomAffine(x)) {
+			continue
+		}
+		if init := onlyValue(l.f.Body, x.Var); init != nil {
+			form = form.Subst(x.Var, l.residue(init, mod, depth+1))
+		}
+	}
+	return form
+}
+
+// onlyValue returns the value that list declares v with, nil if v, or a variable of that value, has
+// another one later.
+func onlyValue(list []ir.Stmt, v *ir.Var) (init ir.Expr) {
+	changed, taken := ir.Assigned(list), ir.AddressTaken(list)
+	if changed.Has(v) || taken.Has(v) {
+		return nil
+	}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d, ok := s.(*ir.Decl); ok && d.Var == v {
+			init = d.Init
+		}
+		return init == nil
+	})
+	if init == nil || slices.ContainsFunc(ir.ExprVars(init).List(), func(x *ir.Var) bool { return changed.Has(x) || taken.Has(x) }) {
+		return nil
+	}
+	return init
+}
+
+// index returns the index of x in an iteration of f whose variable is own.
+func (l *lattice) index(x AccessForm, own Affine) Affine {
+	form := x.Form
+	for k := len(x.Loops) - 1; k >= 0; k-- {
+		if g := x.Loops[k]; form.Has(g.Var) {
+			form = form.Subst(g.Var, l.start(g).Add(l.steps(g)))
+		}
+	}
+	form = form.Subst(l.f.Var, own)
+	for _, y := range form.Atoms() {
+		if !l.free[y.Var] && y.Var != l.f.Var && !l.m.keeps(l.f, AtomAffine(y)) {
+			form = l.renamed(form, y)
+		}
+	}
+	return form
+}
+
+// renamed returns form with a new variable for atom x, which has another value in each iteration.
+func (l *lattice) renamed(form Affine, x Atom) Affine {
+	if form.Unknown {
+		return form
+	}
+	terms, y := make([]Term, len(form.Terms)), Atom{Var: l.fresh()}
+	for i, t := range form.Terms {
+		terms[i] = Term{Coef: t.Coef, Atoms: swapAtom(t.Atoms, x, y)}
+		slices.SortFunc(terms[i].Atoms, compareAtoms)
+	}
+	return normalise(terms)
+}
+
+// apart reports whether indices x and y are different for all values of their variables: the
+// greatest common divisor of the coefficients of their difference does not divide its constant.
+// Source: Banerjee, Dependence Analysis for Supercomputing, 1988, section 4.3; differs: a variable
+// that is no counter may hold any 64 bits, so that only powers of two divide its multiples.
+func (l *lattice) apart(x, y Affine) bool {
+	diff := x.Sub(y)
+	if !diff.Known() {
+		return false
+	}
+	gap, divisor := int64(0), uint64(0)
+	for _, t := range diff.Terms {
+		switch c := integers.Magnitude(t.Coef); {
+		case len(t.Atoms) == 0:
+			gap = t.Coef
+		case len(t.Atoms) == 1 && l.free[t.Atoms[0].Var] && c < smallStride:
+			divisor = gcd(divisor, c)
+		default:
+			divisor = gcd(divisor, c&-c)
+		}
+	}
+	if divisor == 0 {
+		return gap != 0
+	}
+	return integers.Magnitude(gap)%divisor != 0
 }
 
 func gcd(a, b uint64) uint64 {

@@ -56,6 +56,21 @@ func (m *Dependences) SupposeAll(conds ...ir.Expr) bool {
 	return true
 }
 
+// supposed returns the conditions that are assumed so far.
+func (m *Dependences) supposed() []ir.Expr {
+	if m.suppose == nil {
+		return nil
+	}
+	return m.suppose.conds
+}
+
+// unsuppose drops the conditions that were assumed after the first n.
+func (m *Dependences) unsuppose(n int) {
+	if m.suppose != nil {
+		m.suppose.conds = m.suppose.conds[:n]
+	}
+}
+
 // seesAll reports whether the variables in c have the same values at the test as inside the loop.
 func (m *Dependences) seesAll(c ir.Expr) bool {
 	f := m.suppose.loop

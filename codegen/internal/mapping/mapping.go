@@ -264,17 +264,22 @@ func (m *mapper) isParallelLoop(f *ir.For) bool {
 	return m.Dependent(f) == ""
 }
 
-// chain returns how many perfectly nested parallel loops f begins whose space is a rectangle.
+// chain returns how many nested parallel loops f begins whose space is a rectangle. Between the
+// loops there are only declarations that each iteration may repeat.
 func (m *mapper) chain(f *ir.For) int {
 	outer := map[*ir.Var]bool{}
+	var between []ir.Stmt
 	n := 1
-	for ; n < 3; n++ {
+	for ; n < maxCollapse; n++ {
 		outer[f.Var] = true
-		if len(f.Body) != 1 {
+		decls, inner := query.Perfect(f.Body)
+		if inner == nil || !m.isParallelLoop(inner) || inner.Directive != nil && len(inner.Directive.Reductions) > 0 {
 			break
 		}
-		inner, ok := f.Body[0].(*ir.For)
-		if !ok || !m.isParallelLoop(inner) || inner.Directive != nil && len(inner.Directive.Reductions) > 0 {
+		for _, s := range decls {
+			outer[s.(*ir.Decl).Var] = true
+		}
+		if between = append(between, decls...); !m.repeatable(between, inner) {
 			break
 		}
 		for _, e := range []ir.Expr{inner.Lo, inner.Hi, inner.Step} {
@@ -289,31 +294,68 @@ func (m *mapper) chain(f *ir.For) int {
 	return n
 }
 
+// repeatable reports whether each iteration of f may run the declarations in front of it: they are
+// cheap, nothing changes their variables, and one that can fail does so with f, which has an
+// iteration.
+func (m *mapper) repeatable(decls []ir.Stmt, f *ir.For) bool {
+	changed, taken, fails := ir.Assigned(f.Body), ir.AddressTaken(f.Body), false
+	for _, s := range decls {
+		d := s.(*ir.Decl)
+		if !d.Var.Type.IsScalar() || changed.Has(d.Var) || taken.Has(d.Var) {
+			return false
+		}
+		cheap := true
+		ir.WalkExpr(d.Init, func(e ir.Expr) bool {
+			switch e := e.(type) {
+			case *ir.Math:
+				cheap = cheap && (e.Fn == ir.IMin || e.Fn == ir.IMax || e.Fn == ir.FMin || e.Fn == ir.FMax || e.Fn == ir.Abs || e.Fn == ir.FMA)
+			case *ir.Binary:
+				fails = fails || e.Checked
+			case *ir.Index:
+				fails = fails || e.Checked
+			}
+			return true
+		})
+		for _, v := range ir.ExprVars(d.Init).List() {
+			cheap = cheap && !changed.Has(v) && !taken.Has(v)
+		}
+		if !cheap {
+			return false
+		}
+	}
+	if trips, known := analysis.ConstTrips(f); !fails || known && trips > 0 {
+		return true
+	}
+	return (f.Rel == ir.Lt || f.Rel == ir.Le) && m.SupposeAll(build.Compare(f.Rel, f.Lo, f.Hi, f.At))
+}
+
 // swap exchanges the loops of a chain of n so that the one with the most accesses of stride 1 is
 // the innermost, which varies fastest from thread to thread.
 func (m *mapper) swap(f *ir.For, n int) {
 	loops := []*ir.For{f}
+	var between []ir.Stmt
 	for len(loops) < n {
-		inner := loops[len(loops)-1]
-		if len(inner.Body) != 1 {
+		decls, next := query.Perfect(loops[len(loops)-1].Body)
+		if next == nil {
 			return
 		}
-		next, ok := inner.Body[0].(*ir.For)
-		if !ok {
-			return
-		}
-		loops = append(loops, next)
+		loops, between = append(loops, next), append(between, decls...)
 	}
 	last := loops[n-1]
-	best, most := n-1, m.Stride1(last.Body, last.Var)
+	body := append(between, last.Body...)
+	best, most := n-1, m.Stride1(body, last.Var)
 	for i := n - 2; i >= 0; i-- {
-		if s := m.Stride1(last.Body, loops[i].Var); s > most {
+		if s := m.Stride1(body, loops[i].Var); s > most {
 			best, most = i, s
 		}
 	}
 	if best == n-1 {
 		return
 	}
+	for k, g := range loops[:n-1] { // what stood between them may depend on a loop that is inside now
+		g.Body = []ir.Stmt{loops[k+1]}
+	}
+	last.Body = body
 	m.Decide(loops[best].At, "loop "+loops[best].Var.Name, "innermost", "most accesses have stride 1 in it", "")
 	a, b := loops[best], last
 	a.Var, b.Var = b.Var, a.Var

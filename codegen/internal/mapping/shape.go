@@ -209,7 +209,8 @@ func (sh shaper) extend(f *ir.For) bool {
 	for max(d.Collapse, 1) < maxCollapse {
 		inner := innermostOf(f)
 		decls, g := query.Perfect(query.Flatten(inner.Body))
-		if g == nil || g.Directive != nil || sh.bent(f, decls, g) || sh.mapper.Dependent(g) != "" || !sh.worthTeamOrUnknown(g) ||
+		bent := g != nil && sh.bent(f, decls, g)
+		if g == nil || g.Directive != nil || bent && !(len(decls) == 0 && narrow(f, g)) || sh.mapper.Dependent(g) != "" || !sh.worthTeamOrUnknown(g) ||
 			sh.mapper.Stride1(g.Body, g.Var) < sh.mapper.Stride1(g.Body, inner.Var) || d.Parts&(ir.Workshare|ir.Loop) == 0 {
 			break
 		}
@@ -217,8 +218,30 @@ func (sh shaper) extend(f *ir.For) bool {
 		d.Collapse = max(d.Collapse, 1) + 1
 		grown = true
 		sh.mapper.Decide(f.At, "loop "+f.Var.Name, "one iteration space with loop "+g.Var.Name, "its iterations are independent, and touch neighbours", "schedule(onetoone)")
+		if bent {
+			sh.mapper.level(f)
+			break
+		}
 	}
 	return grown
+}
+
+// mostBent is how much the bounds of a loop may differ from iteration to iteration of the loops
+// around it, for narrow.
+const mostBent = 8
+
+// narrow reports whether the bounds of g, which depend on the loops that the directive of f
+// governs, differ by little, as they do where each row of a grid begins at its own colour: the
+// rectangle around them has few iterations more.
+func narrow(f, g *ir.For) bool {
+	nest := analysis.NestOf(f)
+	for _, e := range []ir.Expr{g.Lo, g.Hi} {
+		least, most := analysis.EndOf(e, false), analysis.EndOf(e, true)
+		if n, ok := most.Sub(least).Const(); !ok || n > mostBent || slices.ContainsFunc(nest, func(h *ir.For) bool { return most.Has(h.Var) }) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(nest, func(h *ir.For) bool { return ir.ExprVars(g.Step).Has(h.Var) }) && mostTrips(nest, g) != nil
 }
 
 // leastExtended is the number of iterations below which a loop stays in its thread.

@@ -132,9 +132,8 @@ func mostWidth(nest []*ir.For, to, from ir.Expr, extra int64, at ir.Pos) ir.Expr
 	if m, ok := from.(*ir.Math); ok && m.Fn == ir.IMax && analysis.IsWide(m.T) && len(m.Args) == 2 {
 		return least(mostWidth(nest, to, m.Args[0], extra, at), mostWidth(nest, to, m.Args[1], extra, at))
 	}
-	hi, okHi := analysis.AffineOf(to)
-	lo, okLo := analysis.AffineOf(from)
-	if !okHi || !okLo {
+	hi, lo := analysis.EndOf(to, true), analysis.EndOf(from, false)
+	if !hi.Known() || !lo.Known() {
 		return nil
 	}
 	ends := []analysis.Affine{hi.Sub(lo).AddConst(extra)}
