@@ -20,7 +20,10 @@ var _, _, _ = kernel.ThreadNum, bits.Len, math.Pi
 
 // makeProgram returns the text of program seed, without package clause and imports.
 func makeProgram(seed uint64) string {
-	if seed >= firstSerial {
+	if seed >= firstMoved {
+		return makeMoved(seed)
+	}
+	if isSerial(seed) {
 		return makeSerial(seed)
 	}
 	g := &gen{Rand: rand.New(rand.NewPCG(seed, 71)), id: fmt.Sprint(seed)}

@@ -31,7 +31,7 @@ func TestOddPrograms_New(t *testing.T) {
 	}
 	var seeds []uint64
 	for i := range 12 {
-		seeds = append(seeds, first+uint64(i), firstSerial+first+uint64(i))
+		seeds = append(seeds, first+uint64(i), firstSerial+first+uint64(i), firstMoved+first+uint64(i))
 	}
 	path := filepath.Join(dir, "programs.go")
 	require.NoError(t, os.WriteFile(path, []byte(programsFile(seeds)), 0o600))

@@ -594,6 +594,10 @@ func names(text string) (out []string) {
 // arguments makes them: n and w, numbers, and slices that are long enough for the indices that programs make.
 func arguments(p program, names []string, rng *rand.Rand, round int) (out []reflect.Value) {
 	f := reflect.TypeOf(p.call)
+	more := 0 // elements of each slice
+	if p.seed >= firstMoved {
+		more = slack
+	}
 	n, w := 1+rng.IntN(9), 1+rng.IntN([]int{5, 20, 70}[round%3])
 	switch round % 6 {
 	case 3:
@@ -616,7 +620,7 @@ func arguments(p program, names []string, rng *rand.Rand, round int) (out []refl
 			fill(v.Elem(), rng)
 		case name == "res":
 			v.Set(reflect.MakeSlice(t, 8, 8))
-		case p.seed >= firstSerial && t.Kind() == reflect.Slice && name != "ix":
+		case isSerial(p.seed) && t.Kind() == reflect.Slice && name != "ix":
 			size := 2*n*w + n*n + w*w + 2*(n+w) + 16
 			if rng.IntN(6) == 0 {
 				size = n*w + n + w + 8
@@ -640,12 +644,15 @@ func arguments(p program, names []string, rng *rand.Rand, round int) (out []refl
 			}
 		case t.Kind() == reflect.Slice:
 			size := 4*n*w + 2*n*n + 4*(n+w) + 16
+			if more > 0 { // a half is enough
+				size = 2*size + more
+			}
 			v.Set(reflect.MakeSlice(t, size, size))
 			fill(v, rng)
 		case strings.HasPrefix(name, "rec"):
 			for i := range v.NumField() {
 				if u := v.Field(i); u.Kind() == reflect.Slice {
-					size := 4*n*w + 2*n*n + 4*(n+w) + 16
+					size := 4*n*w + 2*n*n + 4*(n+w) + 16 + more
 					u.Set(reflect.MakeSlice(u.Type(), size, size))
 				}
 			}

@@ -90,6 +90,8 @@ func (g *gen) stmt() {
 		g.combine()
 	case n == 32:
 		g.atomic()
+	case n == 33:
+		g.turn()
 	case n > 33 && !deep && g.results == nil:
 		g.row()
 	default:

@@ -19,6 +19,9 @@ var (
 	// Serial programs are those of serial_test.go.
 	serialCount = flag.Int("serialprograms", 0, "how many serial programs TestWritePrograms writes")
 	serialFirst = flag.Uint64("serialfirst", 1, "seed of the first, from 2^40 on")
+
+	movedCount = flag.Int("movedprograms", 0, "how many programs of moved_test.go TestWritePrograms writes")
+	movedFirst = flag.Uint64("movedfirst", 1, "seed of the first, from 2^41 on")
 )
 
 // A program is a kernel as text and as the function that Go's compiler made of it.
@@ -43,6 +46,9 @@ func TestWritePrograms(t *testing.T) {
 	var seeds []uint64
 	for i := range *writeCount {
 		seeds = append(seeds, *writeFirst+uint64(i))
+	}
+	for i := range *movedCount {
+		seeds = append(seeds, firstMoved+*movedFirst+uint64(i))
 	}
 	for i := range *serialCount {
 		seeds = append(seeds, firstSerial+*serialFirst+uint64(i))
