@@ -44,6 +44,7 @@ type gen struct {
 	private []*variable  // of them: the body sets these first
 	nests   bool         // a parallel loop may stand here
 	scratch *parameter   // the array of scratchNames, until a loop has it
+	span    *span        // of the loops near the ends of a type
 	twins   bool         // arrays that are written may be one memory
 }
 

@@ -85,6 +85,10 @@ func (g *gen) kernel() {
 		add(g.pick(scratchNames...), "inout", sliceOf(g.scalarType()))
 		g.scratch = &params[len(params)-1]
 	}
+	if g.chance(20) {
+		g.span = g.makeSpan()
+		params = append(params, parameter{"lo", "", g.span.t, false}, parameter{"hi", "", g.span.t, false})
+	}
 	params = g.dress(params)
 	var list, in, out []string
 	for _, p := range params {
@@ -113,6 +117,9 @@ func (g *gen) kernel() {
 	g.line("if len(ix) < n*w || n < 0 || w < 0 {")
 	g.line("\treturn")
 	g.line("}")
+	if g.span != nil {
+		g.line("%s", g.span)
+	}
 	for range 1 + g.IntN(2) {
 		g.section(params)
 	}
@@ -162,6 +169,9 @@ func (g *gen) section(params []parameter) {
 		n = 11 // a team, which calls them
 	}
 	switch {
+	case g.span != nil && g.scratch == nil && g.chance(70):
+		g.enter(params, false)
+		g.ends()
 	case n >= 24:
 		g.enter(params, false)
 		g.dist()

@@ -606,6 +606,10 @@ func arguments(p program, names []string, rng *rand.Rand, round int) (out []refl
 	case 4:
 		n, w = rng.IntN(2), rng.IntN(3)
 	}
+	var lo, hi uint64
+	if s := spanOf(p.text); s != nil {
+		lo, hi = s.bounds(rng, n*w)
+	}
 	for i, name := range names {
 		t := reflect.Type(nil)
 		if i < f.NumIn() {
@@ -618,6 +622,10 @@ func arguments(p program, names []string, rng *rand.Rand, round int) (out []refl
 		case t.Kind() == reflect.Pointer:
 			v.Set(reflect.New(t.Elem()))
 			fill(v.Elem(), rng)
+		case name == "lo":
+			v.Set(reflect.ValueOf(lo).Convert(t))
+		case name == "hi":
+			v.Set(reflect.ValueOf(hi).Convert(t))
 		case name == "res":
 			v.Set(reflect.MakeSlice(t, 8, 8))
 		case isSerial(p.seed) && t.Kind() == reflect.Slice && name != "ix":

@@ -629,7 +629,9 @@ func (g *gen) header() (h header) {
 		t = typeInt
 	}
 	h.guarded = true
-	switch g.IntN(12) {
+	switch g.IntN(14) {
+	case 12, 13:
+		h.text = g.endless(&h, t)
 	case 0, 1:
 		e, _ := g.few(t)
 		j := g.counter(&h, t, false, e)
