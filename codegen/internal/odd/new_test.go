@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOddPrograms_New builds this test with twelve programs of each kind, the same ones in every
+// TestOddPrograms_New builds this test with eight programs of each kind, the same ones in every
 // run, and runs it. GOMPSS_RANDOM_SEED=N makes those from seed N on.
 func TestOddPrograms_New(t *testing.T) {
 	if testing.Short() {
@@ -30,7 +30,7 @@ func TestOddPrograms_New(t *testing.T) {
 		first = n
 	}
 	var seeds []uint64
-	for i := range 12 {
+	for i := range 8 {
 		seeds = append(seeds, first+uint64(i), firstSerial+first+uint64(i), firstMoved+first+uint64(i))
 	}
 	path := filepath.Join(dir, "programs.go")

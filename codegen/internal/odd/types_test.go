@@ -3,9 +3,9 @@
 // elements, slices of locals, functions with several results, methods, literals. The Go compiler
 // compiles each of them into the test: what a program means does not pass through our front end.
 //
-// Programs of two kinds: those of kernel_test.go hold every directive and clause, around iterations that are
+// Programs of three kinds: those of kernel_test.go hold every directive and clause, around iterations that are
 // independent; those of serial_test.go are functions as one writes them for one processor, with arguments
-// that may overlap.
+// that may overlap; those of moved_test.go exchange and reslice slices between their loops.
 package odd
 
 import (

@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +77,59 @@ func TestPrograms_HaveEveryClause(t *testing.T) {
 	for seed := uint64(1); seed <= 2000 && len(rest) > 0; seed++ {
 		text := makeProgram(seed)
 		rest = slices.DeleteFunc(rest, func(clause string) bool { return strings.Contains(text, clause) })
+	}
+	require.Empty(t, rest)
+}
+
+// TestMovedPrograms_HaveEveryClass looks for each way to move slices, and for records that are moved, in
+// three hundred programs.
+func TestMovedPrograms_HaveEveryClass(t *testing.T) {
+	rest := map[string]string{
+		"exchange":                       `\n\t([a-z.]+), ([a-z.]+) = ([a-z.]+), ([a-z.]+)\n`,
+		"exchange under a condition":     `\tif .* \{\n\t+[a-z]+, [a-z]+ = [a-z]+, [a-z]+\n`,
+		"exchange in a loop":             `\n\t\t[a-z.]+, [a-z.]+ = [a-z.]+, [a-z.]+\n`,
+		"exchange by a method":           `\tb\.flip\(\)`,
+		"exchange in a parameter":        `\trec\.flip\(\)`,
+		"exchange by a function":         `= swapped_\d+\(`,
+		"three slices":                   `\tx, y, z = y, z, x`,
+		"exchange by a team":             `\tp, q = q, p`,
+		"exchange by an iteration":       `\tp\d+, q\d+ = q\d+, p\d+`,
+		"reslicing":                      `\n\t+[xyzbcurnt.]+ = [xyzbcurnt.]+\[\d:\]`,
+		"reslicing from the end":         `= [xyzbcurnt.]+\[:len\([a-z.]+\)-\d\]`,
+		"reslicing with a capacity":      `\[1 : len\([a-z.]+\)-\d : len`,
+		"reslicing past the length":      `\[:3\]\[:len\(`,
+		"reslicing by a method":          `\tb\.drop\(\d\)`,
+		"parts of one memory":            `outb\[:h\], |outb\[h:\], `,
+		"one memory through two slices":  `\n\t+u\d+, o\d+ := `,
+		"records stored whole":           `\t[xyzo0-9]+\[\w+\] = s\d_\d+\{`,
+		"records stored through a slice": `\to\d+\[.*\]\.[a-e]`,
+	}
+	for seed := uint64(firstMoved); seed < firstMoved+300 && len(rest) > 0; seed++ {
+		text := makeMoved(seed)
+		maps.DeleteFunc(rest, func(_, form string) bool { return regexp.MustCompile(form).MatchString(text) })
+	}
+	require.Empty(t, rest)
+}
+
+// TestPrograms_ComeNearTheEnds looks for loops near both ends of the types of their counters, under
+// directives and in iterations, in five hundred programs.
+func TestPrograms_ComeNearTheEnds(t *testing.T) {
+	rest := map[string]string{
+		"under a directive":     `// span `,
+		"down":                  `// span \w+ true`,
+		"up to the greatest":    `<= 1<<(7|8|15|16|31|32|63|64) - 1; `,
+		"down to the least":     `>= -1 << (7|15|31|63); `,
+		"down to zero":          `>= 0; j\d+ -= `,
+		"from end to end":       `\(-1 << 63 \+ \d\); j\d+ [<!]=? 1<<63 - 1 - \d`,
+		"a range to the end":    `:= range u?int\d*\(1<<\d+ - 1 - \d\)`,
+		"a step of a half":      `\+= 1<<63 - 1 \{`,
+		"a step of a quarter":   `\+= 1 << 62 \{`,
+		"a step that wraps":     `// span u?int8 \w+ (33|100)`,
+		"an end that overflows": `// span \w+ \w+ \d+ \S+ \S+ (hi\+3|hi-1|lo\+5|lo-5)`,
+	}
+	for seed := uint64(1); seed <= 500 && len(rest) > 0; seed++ {
+		text := makeProgram(seed)
+		maps.DeleteFunc(rest, func(_, form string) bool { return regexp.MustCompile(form).MatchString(text) })
 	}
 	require.Empty(t, rest)
 }
