@@ -213,7 +213,11 @@ func (e *Effects) expr(x ir.Expr, t *Touch) {
 	case *ir.AddrOf:
 		e.address(x.X, t)
 	case *ir.Reslice:
-		e.address(x.X, t)
+		if x.X.Type().Kind == ir.Array {
+			e.address(x.X, t)
+		} else {
+			e.expr(x.X, t)
+		}
 		e.Exprs(t, x.Lo, x.Hi, x.Max)
 	default:
 		ir.Operands(x, func(y ir.Expr) { e.expr(y, t) })
