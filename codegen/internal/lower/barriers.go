@@ -147,18 +147,19 @@ func (b *barriers) clear(d *ir.Decl) []ir.Stmt {
 	out := b.sync(w, false, d.At)
 	k := b.Local("k", ir.IntType, d.At)
 	elem := d.Var.Type.Elem
-	body := clearElem(b.teamLaunch, build.Index(build.Ref(d.Var, d.At), build.Ref(k, d.At), d.At), elem, d.At)
+	body := clearElem(b.Local, build.Index(build.Ref(d.Var, d.At), build.Ref(k, d.At), d.At), elem, d.At)
 	b.open.all.Add(w)
 	return append(out, b.Stride(k, build.Int(d.Var.Type.Len, d.At), body, d.At)...)
 }
 
-func clearElem(t *teamLaunch, place ir.Expr, elem *ir.Type, at ir.Pos) []ir.Stmt {
+// clearElem sets place, of type elem, to zero, with loops over arrays whose variables local makes.
+func clearElem(local func(string, *ir.Type, ir.Pos) *ir.Var, place ir.Expr, elem *ir.Type, at ir.Pos) []ir.Stmt {
 	if elem.Kind != ir.Array {
 		return []ir.Stmt{build.Assign(place, build.Zero(elem, at), at)}
 	}
-	j := t.Local("j", ir.IntType, at)
+	j := local("j", ir.IntType, at)
 	return []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: j, Lo: build.Int(0, at), Hi: build.Int(elem.Len, at),
-		Step: build.Int(1, at), Rel: ir.Lt, Body: clearElem(t, build.Index(place, build.Ref(j, at), at), elem.Elem, at), At: at}}
+		Step: build.Int(1, at), Rel: ir.Lt, Body: clearElem(local, build.Index(place, build.Ref(j, at), at), elem.Elem, at), At: at}}
 }
 
 // settled contains the code that computes the number of threads of a construct once: before the

@@ -612,6 +612,7 @@ func evaluable(e ir.Expr) bool {
 
 // placeScratch replaces the variables that live across launches by places in scratch memory.
 func (l *lowering) placeScratch() {
+	var again *ir.VarSet
 	r := &ir.Rewrite{
 		Expr: func(e ir.Expr) ir.Expr {
 			if x, ok := e.(*ir.Ref); ok && l.Scratch[x.Var] != nil {
@@ -619,9 +620,10 @@ func (l *lowering) placeScratch() {
 			}
 			return e
 		},
-		Stmt: l.scratchStmt,
+		Stmt: func(s ir.Stmt) []ir.Stmt { return l.scratchStmt(s, again) },
 	}
 	for _, g := range l.program.Launches {
+		again = ir.Declared(loopsIn(g.Body))
 		g.Body = r.CopyStmts(g.Body)
 	}
 }
@@ -637,15 +639,33 @@ func (l *lowering) inScratch(v *ir.Var, at ir.Pos) ir.Expr {
 	return build.Index(build.Ref(l.Scratch[v], at), build.Int(0, at), at)
 }
 
-func (l *lowering) scratchStmt(s ir.Stmt) []ir.Stmt {
+// loopsIn returns the outermost loops in list.
+func loopsIn(list []ir.Stmt) (out []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.For, *ir.While:
+			out = append(out, s)
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+// scratchStmt returns s without declarations of variables in scratch memory, which is zero at
+// first. Those of again are declared in loops, and become zero in each iteration.
+func (l *lowering) scratchStmt(s ir.Stmt, again *ir.VarSet) []ir.Stmt {
 	switch s := s.(type) {
 	case *ir.Decl:
 		pad := l.Scratch[s.Var]
 		if pad == nil {
 			return []ir.Stmt{s}
 		}
-		if s.Init == nil {
+		switch {
+		case s.Init == nil && (s.Unset || l.rooms[s.Var] != nil || !again.Has(s.Var)):
 			return nil
+		case s.Init == nil:
+			return clearElem(l.Local, l.inScratch(s.Var, s.At), s.Var.Type, s.At)
 		}
 		return []ir.Stmt{build.Assign(l.inScratch(s.Var, s.At), s.Init, s.At)}
 	case *ir.Call:
