@@ -47,8 +47,8 @@ func lowerKernel(t testing.TB, p *codegen.Package, name string, opt codegen.Lowe
 	return l
 }
 
-// longestGolden is the size of the longest text that a person would read when it changes.
-const longestGolden = 64 << 10
+// longestGolden is the size in bytes of the longest text that is kept, for people to read its changes.
+const longestGolden = 32 << 10
 
 // Every kernel has its device IR and the reasons for it in a golden file; lowering it again gives the same text.
 func TestLowerGolden(t *testing.T) {
