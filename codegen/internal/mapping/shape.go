@@ -226,9 +226,9 @@ func (sh shaper) extend(f *ir.For) bool {
 	return grown
 }
 
-// mostBent is how much the bounds of a loop may differ from iteration to iteration of the loops
-// around it, for narrow.
-const mostBent = 8
+// mostSpread is the largest difference between the bounds that a loop has in the iterations of the
+// loops around it, for narrow.
+const mostSpread = 8
 
 // narrow reports whether the bounds of g, which depend on the loops that the directive of f
 // governs, differ by little, as they do where each row of a grid begins at its own colour: the
@@ -237,7 +237,7 @@ func narrow(f, g *ir.For) bool {
 	nest := analysis.NestOf(f)
 	for _, e := range []ir.Expr{g.Lo, g.Hi} {
 		least, most := analysis.EndOf(e, false), analysis.EndOf(e, true)
-		if n, ok := most.Sub(least).Const(); !ok || n > mostBent || slices.ContainsFunc(nest, func(h *ir.For) bool { return most.Has(h.Var) }) {
+		if n, ok := most.Sub(least).Const(); !ok || n > mostSpread || slices.ContainsFunc(nest, func(h *ir.For) bool { return most.Has(h.Var) }) {
 			return false
 		}
 	}

@@ -98,8 +98,8 @@ type accumulator struct {
 	conds    []ir.Expr
 }
 
-// most is how many elements are kept: each test and each store is one of the loop less.
-const most = 4
+// mostKept is the largest number of elements that a loop keeps in variables.
+const mostKept = 4
 
 // collect finds what is to be kept, and reports whether the loop does nothing that hinders it.
 func (a *accumulator) collect() bool {
@@ -108,7 +108,7 @@ func (a *accumulator) collect() bool {
 			a.keep(s.Place)
 		}
 	}
-	if len(a.kept) == 0 || len(a.kept) > most {
+	if len(a.kept) == 0 || len(a.kept) > mostKept {
 		return false
 	}
 	fine, updates := true, false
