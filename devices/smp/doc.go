@@ -8,7 +8,7 @@
 //
 // Workers belong to the memory nodes of the machine, in proportion to their processors (Topology),
 // and ask those of their own node for work first. The parameter bind=node of the device keeps them
-// on its processors: off by default, since a bound worker takes some 10 us longer to wake, and no
+// on its processors: off by default, since a bound worker takes longer to wake, and no
 // machine with several nodes was measured.
 //
 // Invariants: a wake-up is never lost (a worker announces that it will sleep before it looks at the
