@@ -102,7 +102,7 @@ func TestAuto_Errors(t *testing.T) {
 		"widget":        "devices: open widget: no widget",
 		"widget?":       "devices: widget?: none is there: widget: no widget",
 		"smp,gpu?":      `devices: unknown kind "gpu": known are sim, smp, widget`,
-		"sim?(x=1)":     "devices: open sim: devices: column 6: sim: unknown parameter \"x\": known are attend, bandwidth, clock, exec, granule, hostspeed, latency, memory, peer, peerbw, races, speed, submit",
+		"sim?(x=1)":     "devices: open sim: devices: column 6: sim: unknown parameter \"x\": known are bandwidth, clock, exec, granule, helper, hostspeed, latency, memory, peer, peerbw, races, speed, submit",
 	} {
 		_, err := machine.Open(spec, machine.Options{})
 		require.EqualError(t, err, want, "%q", spec)
@@ -133,7 +133,7 @@ func TestSpecificationErrorsSayWhere(t *testing.T) {
 		"sim(memory=)":                  `devices: column 12: sim: memory: want a value`,
 		"sim(memory=1MiB":               `devices: column 16: sim: want a comma or the closing parenthesis`,
 		"smp,sim(speed=x)":              `devices: open sim: devices: column 9: sim: speed=x: size "x": want whole bytes, as in 64MiB, 2GB or 4096`,
-		"sim(colour=red)":               `devices: open sim: devices: column 5: sim: unknown parameter "colour": known are attend, bandwidth, clock, exec, granule, hostspeed, latency, memory, peer, peerbw, races, speed, submit`,
+		"sim(colour=red)":               `devices: open sim: devices: column 5: sim: unknown parameter "colour": known are bandwidth, clock, exec, granule, helper, hostspeed, latency, memory, peer, peerbw, races, speed, submit`,
 		"smp(races=on)":                 `devices: open smp: devices: column 5: smp: unknown parameter "races": known are bind: races are reported by the interpreter, sim(exec=simt,races=on)`,
 		"smp(x=1)":                      `devices: open smp: devices: column 5: smp: unknown parameter "x": known are bind`,
 		"sim(exec=gpu)":                 `devices: open sim: devices: column 5: sim: exec=gpu: want cpu or simt`,

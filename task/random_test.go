@@ -64,8 +64,8 @@ var graphSpecs = []string{
 	"smp:3,sim:3(exec=cpu,peer=off)",
 	"sim:2(exec=cpu,memory=16KiB,granule=4KiB),smp:1",
 	"smp:2,sim:2(exec=simt)",
-	"smp:2,sim:3(exec=cpu,memory=12KiB,granule=1KiB,attend=on)",
-	"sim:2(exec=cpu,attend=on),smp:1",
+	"smp:2,sim:3(exec=cpu,memory=12KiB,granule=1KiB,helper=on)",
+	"sim:2(exec=cpu,helper=on),smp:1",
 }
 
 func runGraph(t *testing.T, ks graphKernels, seed uint64) { runGraphAs(t, ks, seed, &modelSetup{}) }

@@ -158,7 +158,7 @@ func TestVirtualTime_PassesOutsideOfTheRuntime(t *testing.T) {
 
 // Options that need a virtual time, or real time, are refused elsewhere.
 func TestVirtualTime_Options(t *testing.T) {
-	for _, spec := range []string{"sim(submit=1us)", "sim(hostspeed=1GB/s)", "sim(clock=virtual,attend=on)"} {
+	for _, spec := range []string{"sim(submit=1us)", "sim(hostspeed=1GB/s)", "sim(clock=virtual,helper=on)"} {
 		_, err := task.New(task.Options{Devices: spec})
 		require.ErrorContains(t, err, "clock=virtual", spec)
 	}

@@ -73,8 +73,8 @@ func Sums(x, y, z []int64) {
 		gpus, chains, submitters int
 		kernel                   *task.Kernel
 		window                   int
-	}{{"chain", 1, 1, 1, empty, 0}, {"three", 1, 16, 1, three, 0}, {"sums", 1, 16, 1, sums, 0}, {"crowd1", 1, 64, 8, empty, 0},
-		{"crowd2", 2, 64, 8, empty, 0}, {"crowd4", 4, 64, 8, empty, 0}, {"crowd4 no window", 4, 64, 8, empty, -1}} {
+	}{{"chain", 1, 1, 1, empty, 0}, {"three", 1, 16, 1, three, 0}, {"sums", 1, 16, 1, sums, 0}, {"contended1", 1, 64, 8, empty, 0},
+		{"contended2", 2, 64, 8, empty, 0}, {"contended4", 4, 64, 8, empty, 0}, {"contended4 no window", 4, 64, 8, empty, -1}} {
 		b.Run(c.name, func(b *testing.B) {
 			if c.gpus > there {
 				b.Skipf("%d GPUs are there", there)

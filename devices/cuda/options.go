@@ -27,7 +27,7 @@ const (
 // Options are those of all GPUs opened together. The zero value works.
 //
 // In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off,
-// pin=on|off, early=on|off, attend=crowds|always|never, tune=auto|off|full, sizes=auto|off,
+// pin=on|off, early=on|off, helper=contended|always|never, tune=auto|off|full, sizes=auto|off,
 // cache=/path, cachelimit=256MiB.
 type Options struct {
 	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
@@ -105,10 +105,10 @@ func (o *Options) setters() map[string]func(string) error {
 		"early":      off(&o.NoEarly),
 		"tune":       func(s string) error { return o.Tune.set(s) },
 		"sizes":      func(s string) error { return o.Sizes.set(s) },
-		"attend": func(s string) error {
+		"helper": func(s string) error {
 			when, ok := launchThreadModes[s]
 			if !ok {
-				return fmt.Errorf("want crowds, always or never")
+				return fmt.Errorf("want contended, always or never")
 			}
 			o.LaunchThread = when
 			return nil

@@ -92,7 +92,7 @@ func TestProfile(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		run  func(p *profile)
-	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"pins", profilePins}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}, {"edges", profileEdges}, {"batches", profileBatches}, {"crowd", profileCrowd}} {
+	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"pins", profilePins}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}, {"edges", profileEdges}, {"batches", profileBatches}, {"contended", profileContended}} {
 		t.Run(part.name, func(t *testing.T) { part.run(&profile{bench: openBench(t, drv.Count, &rows), raw: raw}) })
 	}
 	for _, r := range rows {
@@ -548,8 +548,8 @@ func profileBatches(p *profile) {
 	}
 }
 
-// profileCrowd launches on all GPUs at once, from a thread each.
-func profileCrowd(p *profile) {
+// profileContended launches on all GPUs at once, from a thread each.
+func profileContended(p *profile) {
 	const n = 10000
 	var all sync.WaitGroup
 	kernel := benchKernel(p.t, "Empty")

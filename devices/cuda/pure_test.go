@@ -90,10 +90,10 @@ func TestOptions(t *testing.T) {
 	var o Options
 	c := devices.Config{Kind: Kind, Params: []devices.Param{{Key: "memory", Value: "4GiB"}, {Key: "streams", Value: "2"},
 		{Key: "timelimit", Value: "3s"}, {Key: "peer", Value: "off"}, {Key: "pin", Value: "on"},
-		{Key: "early", Value: "off"}, {Key: "attend", Value: "never"}}}
+		{Key: "early", Value: "off"}, {Key: "helper", Value: "never"}}}
 	require.NoError(t, c.Scan(o.setters()))
 	require.Equal(t, Options{Memory: 4 << 30, Streams: 2, TimeLimit: 3 * time.Second, NoPeer: true, NoEarly: true, LaunchThread: LaunchThreadNever}, o)
-	for _, bad := range []devices.Param{{Key: "early", Value: "yes"}, {Key: "attend", Value: "sometimes"}} {
+	for _, bad := range []devices.Param{{Key: "early", Value: "yes"}, {Key: "helper", Value: "sometimes"}} {
 		require.ErrorContains(t, devices.Config{Kind: Kind, Params: []devices.Param{bad}}.Scan(o.setters()), "want ")
 	}
 }

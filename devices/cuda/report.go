@@ -227,7 +227,7 @@ const (
 	LaunchThreadNever
 )
 
-var launchThreadModes = map[string]LaunchThreadMode{"crowds": LaunchThreadContended, "always": LaunchThreadAlways, "never": LaunchThreadNever}
+var launchThreadModes = map[string]LaunchThreadMode{"contended": LaunchThreadContended, "always": LaunchThreadAlways, "never": LaunchThreadNever}
 
 // callsPerYield is the number of times that a launch thread calls launch before it yields its
 // processor.

@@ -30,7 +30,7 @@ func emptyKernel() *task.Kernel {
 		}})
 }
 
-// TestTasks runs chains and crowds of tiny tasks through the whole runtime, checks what they did,
+// TestTasks runs chains and contended submissions of tiny tasks through the whole runtime, checks what they did,
 // and prints what one costs; on a real GPU in the numbers that the goals are about.
 func TestTasks(t *testing.T) {
 	n := gpus(t)
@@ -39,13 +39,13 @@ func TestTasks(t *testing.T) {
 	if !real {
 		count = 300
 	}
-	crowd := "64 chains on all GPUs, 8 submitters"
+	contended := "64 chains on all GPUs, 8 submitters"
 	for _, c := range []struct {
 		name                 string
 		options              string
 		gpus, chains, submit int
-	}{{"one chain", "", 1, 1, 1}, {"64 chains", "", 1, 64, 1}, {crowd, "", n, 64, 8}, {"one chain", "(early=off)", 1, 1, 1}, {crowd, "(early=off)", n, 64, 8},
-		{crowd, "(attend=always)", n, 64, 8}, {crowd, "(attend=never)", n, 64, 8}} {
+	}{{"one chain", "", 1, 1, 1}, {"64 chains", "", 1, 64, 1}, {contended, "", n, 64, 8}, {"one chain", "(early=off)", 1, 1, 1}, {contended, "(early=off)", n, 64, 8},
+		{contended, "(helper=always)", n, 64, 8}, {contended, "(helper=never)", n, 64, 8}} {
 		t.Run(c.name+c.options, func(t *testing.T) {
 			if c.options != "" { // so many that engines look without pause, and launch threads work
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))))

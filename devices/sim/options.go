@@ -31,7 +31,7 @@ func (e Exec) String() string { return [...]string{"cpu", "simt"}[e] }
 // that runs Go functions and is as fast as the machine.
 //
 // In a device specification: memory=64MiB, granule=4KiB, exec=cpu|simt, bandwidth=50GB/s,
-// latency=10us, peer=on|off, races=on|off, attend=on|off, speed=100GB/s, clock=real|virtual,
+// latency=10us, peer=on|off, races=on|off, helper=on|off, speed=100GB/s, clock=real|virtual,
 // hostspeed=10GB/s, submit=1us.
 type Options struct {
 	Memory  deps.Bytes
@@ -95,7 +95,7 @@ func (o *Options) fill() error {
 	case o.Clock != Virtual && (o.HostSpeed != 0 || o.Submit != 0 || len(o.Faults.LoseAt) > 0):
 		return fmt.Errorf("sim: hostspeed, submit and Faults.LoseAt are of a virtual time: they need clock=virtual")
 	case o.Clock == Virtual && o.LaunchHelper:
-		return fmt.Errorf("sim: attend=on: the launch helper sleeps and wakes in real time, which clock=virtual does not have")
+		return fmt.Errorf("sim: helper=on: the launch helper sleeps and wakes in real time, which clock=virtual does not have")
 	case o.Faults.Alloc < 0 || o.Faults.Transfer < 0 || o.Faults.Launch < 0:
 		return fmt.Errorf("sim: a fault with a negative number: %+v", o.Faults)
 	case o.Races && o.Exec != SIMT:
@@ -118,7 +118,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"clock":     func(s string) (err error) { o.Clock, err = parseClock(s); return },
 		"peer":      flag(&o.NoPeer, "off", "on"),
 		"races":     flag(&o.Races, "on", "off"),
-		"attend":    flag(&o.LaunchHelper, "on", "off"),
+		"helper":    flag(&o.LaunchHelper, "on", "off"),
 		"exec":      o.setExec,
 	}
 }

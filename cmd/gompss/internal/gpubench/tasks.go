@@ -83,7 +83,7 @@ func (o *Options) playAll(testbeds []testbed) error {
 }
 
 // trials are options of GPUs that are compared with the default (""), for the rows of tasks.
-var trials = []string{"", "(early=off)", "(attend=always)", "(attend=never)"}
+var trials = []string{"", "(early=off)", "(helper=always)", "(helper=never)"}
 
 // inTurn returns m. If trials are requested, it returns m with each of the trials, twice in turn.
 func (o *Options) inTurn(m testbed) []testbed {
@@ -133,7 +133,7 @@ func (o *Options) taskRows(m testbed) error {
 		if c.one && !m.alone() {
 			continue
 		}
-		took, submitted, err := crowd(m.spec, c.chains, c.submitters, c.n, c.three)
+		took, submitted, err := contend(m.spec, c.chains, c.submitters, c.n, c.three)
 		row := Row{Row: c.name, Devices: m.spec, Unit: c.unit, Goal: c.goal, Verified: err == nil}
 		each := took.Seconds() / float64(c.n)
 		switch {
@@ -159,9 +159,9 @@ const (
 	countRounds = 11
 )
 
-// crowd submits n tasks in chains from several goroutines, and checks the counts of the tasks. It
+// contend submits n tasks in chains from several goroutines, and checks the counts of the tasks. It
 // returns the time of the median round, and the time of the submissions in that round.
-func crowd(spec string, chains, submitters, n int, three bool) (took, submitted time.Duration, err error) {
+func contend(spec string, chains, submitters, n int, three bool) (took, submitted time.Duration, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
 		return 0, 0, err
