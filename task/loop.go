@@ -248,7 +248,7 @@ func (w *parallelFor) run(r *engine.Record, lo, hi, grain int64) error {
 		w.chunk(lo, hi)
 		return errors.Join(w.errs...)
 	}
-	w.rt.Pool.Workers.ShareAside(lo, hi, grain, w.chunk, func(done func() bool, f func()) { runBlocking(w.rt, r, done, f) })
+	w.rt.Pool.Workers.ShareBlocking(lo, hi, grain, w.chunk, func(done func() bool, f func()) { runBlocking(w.rt, r, done, f) })
 	return errors.Join(w.errs...)
 }
 

@@ -55,32 +55,32 @@ type offer struct {
 	inside  sync.WaitGroup // the same, to wait for
 }
 
-// An Aside calls f, which waits for other workers until over reports true, while the worker that
-// the caller was continues with something else: see Lend.
-type Aside func(over func() bool, f func())
+// RunBlocking calls f, which waits for other workers until done reports true. Meanwhile another
+// goroutine is the worker that the caller was: see Lend.
+type RunBlocking func(done func() bool, f func())
 
 // Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It
-// returns when run has returned and no helper is in the job any more: the rest of those it waits
-// for with aside, if it takes longer than a wake-up.
+// returns when run has returned and no helper is in the job any more. It waits for the last helpers
+// with runBlocking, if that takes longer than a wake-up.
 //
 // Idle workers come when Offer is called; when more of them could help later, the job calls Wake.
 // run and Help may end the goroutine (runtime.Goexit), and must not panic.
-func (w *Workers) Offer(job Job, run func(), aside Aside) {
+func (w *Workers) Offer(job Job, run func(), runBlocking RunBlocking) {
 	o := &offer{job: job}
 	w.publish(o)
-	w.Wake(len(w.rooms) - 1)
+	w.Wake(len(w.slots) - 1)
 	defer func() { // also when run ends the goroutine
 		w.withdraw(o)
-		o.outlast(aside)
+		o.waitHelpers(runBlocking)
 	}()
 	run()
 }
 
-// outlast waits until the last helper has left.
-func (o *offer) outlast(aside Aside) {
+// waitHelpers waits until the last helper has left.
+func (o *offer) waitHelpers(runBlocking RunBlocking) {
 	for began := time.Now(); o.helpers.Load() > 0; runtime.Gosched() {
 		if time.Since(began) > spinTime {
-			aside(func() bool { return o.helpers.Load() == 0 }, o.inside.Wait)
+			runBlocking(func() bool { return o.helpers.Load() == 0 }, o.inside.Wait)
 			return
 		}
 	}
@@ -91,31 +91,31 @@ func (o *offer) outlast(aside Aside) {
 // run.
 //
 // The caller is a worker, and stays one while it waits for the last chunks: body must not wait for
-// what other workers do. Chunks shrink as the loop drains, so that the last ones end together. A
+// other workers. Chunks shrink as the loop drains, so that the last ones end together. A
 // panic in a chunk lets the other chunks end, drops those not begun and is thrown here as a *Panic.
 func (w *Workers) Share(lo, hi, grain int64, body func(lo, hi int64)) {
-	w.ShareAside(lo, hi, grain, body, func(_ func() bool, f func()) { f() })
+	w.ShareBlocking(lo, hi, grain, body, func(_ func() bool, f func()) { f() })
 }
 
-// ShareAside is Share for a body that may wait for what other workers do: the caller waits for the
-// last chunks with aside.
-func (w *Workers) ShareAside(lo, hi, grain int64, body func(lo, hi int64), aside Aside) {
+// ShareBlocking is Share for a body that may wait for other workers: the caller waits for the last
+// chunks with runBlocking.
+func (w *Workers) ShareBlocking(lo, hi, grain int64, body func(lo, hi int64), runBlocking RunBlocking) {
 	if hi <= lo {
 		return
 	}
 	grain = max(grain, 1)
-	if hi-lo <= grain || len(w.rooms) == 1 {
+	if hi-lo <= grain || len(w.slots) == 1 {
 		body(lo, hi)
 		return
 	}
-	l := &loop{body: body, hi: hi, grain: grain, workers: int64(len(w.rooms))}
+	l := &loop{body: body, hi: hi, grain: grain, workers: int64(len(w.slots))}
 	l.next.Store(lo)
 	o := &offer{job: l}
 	w.publish(o)
-	w.Wake(int(min((hi-lo-1)/grain, int64(len(w.rooms)))))
+	w.Wake(int(min((hi-lo-1)/grain, int64(len(w.slots)))))
 	l.Help()
 	w.withdraw(o)
-	o.outlast(aside)
+	o.waitHelpers(runBlocking)
 	if p := l.failed.Load(); p != nil {
 		panic(p)
 	}

@@ -65,7 +65,7 @@ func Nearest(n int) [][]int32 {
 	if err != nil {
 		t = Topology{} // what cannot be read is not needed
 	}
-	return t.near(t.homes(n))
+	return t.near(t.workerNodes(n))
 }
 
 // Nodes returns how many nodes there are; 0 is a machine that does not say.
@@ -112,9 +112,9 @@ func readNumbers(root fs.FS, name string) (out []int, err error) {
 	return out, nil
 }
 
-// homes returns the node of each of n workers, by its place among the nodes: neighbours share a
+// workerNodes returns the index of the node of each of n workers: neighbours share a
 // node, and nodes get workers in proportion to their processors.
-func (t *Topology) homes(n int) []int {
+func (t *Topology) workerNodes(n int) []int {
 	out := make([]int, n)
 	if len(t.nodes) == 0 {
 		return out
@@ -137,8 +137,8 @@ func (t *Topology) homes(n int) []int {
 // near returns for each worker the others in the order in which it should ask them for work: those
 // of its node, then of the nodes next to it. Among equals everyone begins with the one behind
 // itself, so that not all ask the same.
-func (t *Topology) near(homes []int) [][]int32 {
-	n := len(homes)
+func (t *Topology) near(nodeOf []int) [][]int32 {
+	n := len(nodeOf)
 	out := make([][]int32, n)
 	for i := range out {
 		out[i] = make([]int32, 0, n-1)
@@ -146,7 +146,7 @@ func (t *Topology) near(homes []int) [][]int32 {
 			out[i] = append(out[i], int32((i+k)%n))
 		}
 		slices.SortStableFunc(out[i], func(a, b int32) int {
-			return cmp.Compare(t.distance(homes[i], homes[a]), t.distance(homes[i], homes[b]))
+			return cmp.Compare(t.distance(nodeOf[i], nodeOf[a]), t.distance(nodeOf[i], nodeOf[b]))
 		})
 	}
 	return out

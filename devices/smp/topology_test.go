@@ -29,9 +29,9 @@ func TestWorkersStealFromTheirNodeFirst(t *testing.T) {
 		[2]string{"8-11,24-27", "20 30 10 20 40"}, [2]string{"", "40 40 40 40 10"}, [2]string{"12-15", "30 20 20 40 10"}), nil)
 	require.NoError(t, err)
 	require.Equal(t, 4, machine.Nodes())
-	homes := machine.homes(14)
-	require.Equal(t, []int{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3}, homes, "half as many where there are half the processors")
-	near := machine.near(homes)
+	nodes := machine.workerNodes(14)
+	require.Equal(t, []int{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3}, nodes, "half as many where there are half the processors")
+	near := machine.near(nodes)
 	require.Equal(t, []int32{2, 3, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, near[1], "its node, those next to it, the far one")
 	require.Equal(t, []int32{12}, near[13][:1])
 	require.Equal(t, []int32{3, 0, 1}, near[2][:3], "everyone begins behind itself")
@@ -47,7 +47,7 @@ func TestNodesWithGapsBetweenTheirIDs(t *testing.T) {
 	}
 	machine, err := ReadTopology(root, nil)
 	require.NoError(t, err)
-	near := machine.near(machine.homes(6))
+	near := machine.near(machine.workerNodes(6))
 	require.Equal(t, [][]int32{{1, 4, 5, 2, 3}, {0, 4, 5, 2, 3}, {3, 0, 1, 4, 5}, {2, 0, 1, 4, 5}, {5, 0, 1, 2, 3}, {4, 0, 1, 2, 3}}, near)
 }
 
@@ -62,7 +62,7 @@ func TestAMachineThatDoesNotSay(t *testing.T) {
 	machine, err := ReadTopology(fstest.MapFS{}, nil)
 	require.NoError(t, err)
 	require.Zero(t, machine.Nodes())
-	require.Equal(t, [][]int32{{1, 2}, {2, 0}, {0, 1}}, machine.near(machine.homes(3)))
+	require.Equal(t, [][]int32{{1, 2}, {2, 0}, {0, 1}}, machine.near(machine.workerNodes(3)))
 	for _, bad := range []fs.FS{madeUp([2]string{"0-x", "10"}), madeUp([2]string{"3-1", "10"}), madeUp([2]string{"0", "ten"})} {
 		_, err = ReadTopology(bad, nil)
 		require.ErrorContains(t, err, "smp: topology: node0/")
@@ -84,20 +84,20 @@ func TestTopologiesOfAnyShape(t *testing.T) {
 		machine, err := ReadTopology(madeUp(files...), nil)
 		require.NoError(t, err)
 		workers := rapid.IntRange(1, 40).Draw(t, "workers")
-		homes := machine.homes(workers)
-		require.True(t, slices.IsSorted(homes))
+		nodes := machine.workerNodes(workers)
+		require.True(t, slices.IsSorted(nodes))
 		for k, node := range machine.nodes {
 			mine := 0
-			for _, h := range homes {
+			for _, h := range nodes {
 				if h == k {
 					mine++
 				}
 			}
 			require.InDelta(t, float64(workers*len(node.cpus))/float64(at), float64(mine), 1)
 		}
-		for i, others := range machine.near(homes) {
+		for i, others := range machine.near(nodes) {
 			require.True(t, slices.IsSortedFunc(others, func(a, b int32) int {
-				return machine.distance(homes[i], homes[a]) - machine.distance(homes[i], homes[b])
+				return machine.distance(nodes[i], nodes[a]) - machine.distance(nodes[i], nodes[b])
 			}))
 			all := append(slices.Clone(others), int32(i))
 			slices.Sort(all)

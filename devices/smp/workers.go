@@ -49,9 +49,9 @@ const MaxWorkers = 1024
 type Workers struct {
 	source Source
 	turns  Turns // source, if it is one
-	rooms  []room
-	homes  []int         // node of each worker
-	bound  []*memoryNode // by node: where its workers are kept; nil when they are not
+	slots  []sleepSlot
+	nodeOf []int         // node of each worker
+	bound  []*memoryNode // by node: the processors of its workers; nil if workers are not bound
 	loops  atomic.Int32  // open offers
 	ending atomic.Bool
 	done   sync.WaitGroup
@@ -61,16 +61,16 @@ type Workers struct {
 	asleep   atomic.Int32 // workers that announced that they will sleep
 	_        [128]byte
 	mu       spin.Mutex
-	beds     []uint64 // a bit for each worker that sleeps, or is about to
+	sleepers []uint64 // a bit for each worker that sleeps, or is about to
 	open     []*offer
-	spares   []chan int // goroutines that are no worker and wait until they are one again
+	spares   []chan int // goroutines without a worker, which wait until Lend gives them one
 	closed   bool       // no more spares
-	resting  sync.WaitGroup
+	parked   sync.WaitGroup
 }
 
-// A room is where one worker sleeps; padded, since neighbours are used by other processors.
-type room struct {
-	wake chan struct{} // holds one token at most: sent by the goroutine that took the worker out of beds
+// A sleepSlot is where one worker sleeps. It is padded: other processors use its neighbours.
+type sleepSlot struct {
+	wake chan struct{} // holds one token at most: sent by the goroutine that removed the worker from sleepers
 	_    [56]byte
 }
 
@@ -84,21 +84,21 @@ func startWorkers(n int, source Source, bind bool) (*Workers, error) {
 	if n <= 0 || n > MaxWorkers {
 		return nil, fmt.Errorf("smp: %d workers: between 1 and %d are possible", n, MaxWorkers)
 	}
-	w := &Workers{source: source, rooms: make([]room, n), beds: make([]uint64, (n+63)/64)}
+	w := &Workers{source: source, slots: make([]sleepSlot, n), sleepers: make([]uint64, (n+63)/64)}
 	w.turns, _ = source.(Turns)
-	if err := w.settleIn(bind); err != nil {
+	if err := w.bindWorkers(bind); err != nil {
 		return nil, err
 	}
 	w.done.Add(n)
-	for i := range w.rooms {
-		w.rooms[i].wake = make(chan struct{}, 1)
+	for i := range w.slots {
+		w.slots[i].wake = make(chan struct{}, 1)
 		go w.work(i)
 	}
 	return w, nil
 }
 
-// settleIn gives every worker a node, if they are to be bound.
-func (w *Workers) settleIn(bind bool) error {
+// bindWorkers assigns a node to every worker, if the workers are to be bound.
+func (w *Workers) bindWorkers(bind bool) error {
 	if !bind {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (w *Workers) settleIn(bind bool) error {
 	if err != nil {
 		return err
 	}
-	if w.homes = t.homes(len(w.rooms)); t.Nodes() == 0 {
+	if w.nodeOf = t.workerNodes(len(w.slots)); t.Nodes() == 0 {
 		return errNoNodes
 	}
 	for k := range t.nodes {
@@ -122,20 +122,20 @@ func (w *Workers) settleIn(bind bool) error {
 
 var errNoNodes = errors.New("smp: bind=node: this system does not say which processors are near each other")
 
-// goHome keeps the calling goroutine, which is worker i now and was kept at node before, at the
-// node of i, and returns that.
-func (w *Workers) goHome(i, node int) int {
-	if w.bound == nil || node == w.homes[i] {
+// moveToNode binds the calling goroutine, which is worker i now and was bound to node before, to the
+// node of i, and returns that node.
+func (w *Workers) moveToNode(i, node int) int {
+	if w.bound == nil || node == w.nodeOf[i] {
 		return node
 	}
 	// It was possible when the workers were started; a cpuset that shrinks since moves the thread, and
 	// the work continues there.
-	_ = w.bound[w.homes[i]].bind()
-	return w.homes[i]
+	_ = w.bound[w.nodeOf[i]].bind()
+	return w.nodeOf[i]
 }
 
 // Len returns the number of workers.
-func (w *Workers) Len() int { return len(w.rooms) }
+func (w *Workers) Len() int { return len(w.slots) }
 
 // Idle returns the number of workers that sleep or are about to.
 func (w *Workers) Idle() int { return int(w.asleep.Load()) }
@@ -144,7 +144,7 @@ func (w *Workers) Idle() int { return int(w.asleep.Load()) }
 // first wait too.
 func (w *Workers) Close() {
 	w.ending.Store(true)
-	w.wake(len(w.rooms)) // all: one that looks for work now may have gone to bed before the others are counted
+	w.wake(len(w.slots)) // all: a worker that looks for work now may fall asleep before the others are counted
 	w.done.Wait()
 	w.mu.Lock()
 	w.closed = true
@@ -153,7 +153,7 @@ func (w *Workers) Close() {
 	}
 	w.spares = nil
 	w.mu.Unlock()
-	w.resting.Wait()
+	w.parked.Wait()
 }
 
 // Lend makes another goroutine worker i in place of the caller. How the caller becomes a worker
@@ -165,26 +165,26 @@ func (w *Workers) Lend(i int) {
 		s := w.spares[last]
 		w.spares = w.spares[:last]
 		w.mu.Unlock()
-		s <- i // never blocks: there is room for one
+		s <- i // never blocks: the channel has a buffer of one
 		return
 	}
 	w.mu.Unlock()
 	go w.work(i)
 }
 
-// rest waits until the calling goroutine is lent a worker, or returns None when it is not wanted
-// any more: there are spares enough, or all has finished.
-func (w *Workers) rest() int {
+// park waits until Lend makes the calling goroutine a worker again, and returns that worker. It
+// returns None if there are enough spare goroutines, or after Close.
+func (w *Workers) park() int {
 	w.mu.Lock()
-	if w.closed || len(w.spares) >= len(w.rooms) {
+	if w.closed || len(w.spares) >= len(w.slots) {
 		w.mu.Unlock()
 		return None
 	}
 	s := make(chan int, 1)
 	w.spares = append(w.spares, s)
-	w.resting.Add(1)
+	w.parked.Add(1)
 	w.mu.Unlock()
-	defer w.resting.Done()
+	defer w.parked.Done()
 	i, ok := <-s
 	if !ok {
 		return None
@@ -215,34 +215,34 @@ func (w *Workers) Begin() { w.wake(1) }
 func (w *Workers) wake(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for word := range w.beds {
-		for n > 0 && w.beds[word] != 0 {
-			i := word*64 + bits.TrailingZeros64(w.beds[word])
-			w.rise(i)
-			w.rooms[i].wake <- struct{}{} // never blocks: the worker left beds just now, and empties this before it returns
+	for word := range w.sleepers {
+		for n > 0 && w.sleepers[word] != 0 {
+			i := word*64 + bits.TrailingZeros64(w.sleepers[word])
+			w.markAwake(i)
+			w.slots[i].wake <- struct{}{} // never blocks: the worker has just left sleepers, and takes the token before it returns to them
 			n--
 		}
 	}
 }
 
-// rise takes worker i out of its bed. Requires: w.mu held, i in beds.
-func (w *Workers) rise(i int) {
-	w.beds[i/64] &^= 1 << (i % 64)
+// markAwake removes worker i from sleepers. Requires: w.mu held, i in sleepers.
+func (w *Workers) markAwake(i int) {
+	w.sleepers[i/64] &^= 1 << (i % 64)
 	w.asleep.Add(-1)
 }
 
 // work runs until the end, first as worker i. A body that ends the goroutine (runtime.Goexit) costs
 // it, not the worker.
 func (w *Workers) work(i int) {
-	over, inside, node := false, false, None
+	ended, inside, node := false, false, None
 	defer bodies.Enter()()
 	defer func() {
-		if !over && !inside { // ended from inside a chunk of a loop
+		if !ended && !inside { // ended from inside a chunk of a loop
 			go w.work(i)
 		}
 	}()
 	for {
-		node = w.goHome(i, node)
+		node = w.moveToNode(i, node)
 		if w.turns != nil && !w.turns.Turn(i) && !w.ending.Load() {
 			w.sleep(i)
 			continue
@@ -252,7 +252,7 @@ func (w *Workers) work(i int) {
 			i = w.source.Run(i)
 			inside = false
 			if i == None {
-				if i = w.rest(); i == None {
+				if i = w.park(); i == None {
 					break
 				}
 			}
@@ -271,7 +271,7 @@ func (w *Workers) work(i int) {
 			w.sleep(i)
 		}
 	}
-	over = true
+	ended = true
 }
 
 // spinTime is the time that a worker without work looks for some before it sleeps: about what it
@@ -320,19 +320,19 @@ func (w *Workers) spin(i int) bool {
 }
 
 // sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken. It
-// returns with nothing run: what it has found or may help with is for the caller, as one that
-// works lies in no bed.
+// returns with nothing run: the caller runs the work that was found, since a worker that runs
+// something must not be in sleepers.
 func (w *Workers) sleep(i int) {
 	w.mu.Lock()
-	w.beds[i/64] |= 1 << (i % 64)
+	w.sleepers[i/64] |= 1 << (i % 64)
 	w.asleep.Add(1)
 	w.mu.Unlock()
 	spin.Perturb()
 	if w.turns != nil && w.turns.Turn(i) || w.ending.Load() || w.turns == nil && (w.source.Take(i) || w.wanted()) {
-		w.getUp(i)
+		w.cancelSleep(i)
 		return
 	}
-	<-w.rooms[i].wake
+	<-w.slots[i].wake
 	// One wake-up may stand for several that counted on the worker that looked for work: what is
 	// left, in any queue, is for the next.
 	if w.turns == nil && w.source.Take(i) && w.source.More() {
@@ -340,19 +340,19 @@ func (w *Workers) sleep(i int) {
 	}
 }
 
-// getUp takes back the announcement of worker i, which has found work, or the token of a concurrent
-// wake-up.
-func (w *Workers) getUp(i int) {
+// cancelSleep withdraws the announcement of worker i, which has found work, or takes the token of a
+// concurrent wake-up.
+func (w *Workers) cancelSleep(i int) {
 	w.mu.Lock()
-	inBed := w.beds[i/64]&(1<<(i%64)) != 0
-	if inBed {
-		w.rise(i)
+	sleeping := w.sleepers[i/64]&(1<<(i%64)) != 0
+	if sleeping {
+		w.markAwake(i)
 	}
 	w.mu.Unlock()
-	if !inBed {
-		<-w.rooms[i].wake // the wake-up was for other work: perhaps its own, when it took one of two
+	if !sleeping {
+		<-w.slots[i].wake // the wake-up was for other work: perhaps its own, when it took one of two
 	}
-	if w.turns == nil && w.source.More() { // also when it was in bed: several may have counted on it as the one that looks for work
+	if w.turns == nil && w.source.More() { // also if nobody woke it: several may have counted on it as the one that looks for work
 		w.Wake(1)
 	}
 }

@@ -287,7 +287,7 @@ func TestIdleWorkersHelpWithAnOffer(t *testing.T) {
 }
 
 // A helper that waits for something else keeps its own worker only: the owner lends the one it was.
-func TestTheOwnerOfAnOfferStepsAside(t *testing.T) {
+func TestTheOwnerOfAnOfferWaitsWithoutAWorker(t *testing.T) {
 	w, q := start(t, 2)
 	for range 50 {
 		var helping, other sync.WaitGroup
@@ -330,18 +330,18 @@ func (e *errand) Help() {
 	}
 }
 
-// A worker that was looking for work when Close came, and has gone to bed since, takes none of the
+// A worker that was looking for work when Close came, and has fallen asleep since, takes none of the
 // others' calls: Close calls all.
 func TestCloseCallsEveryWorker(t *testing.T) {
-	w := &Workers{rooms: make([]room, 3), beds: []uint64{0b111}}
+	w := &Workers{slots: make([]sleepSlot, 3), sleepers: []uint64{0b111}}
 	w.asleep.Store(3)
-	w.spinning.Store(true) // as Close sees it: worker 0 goes to bed after that
-	for i := range w.rooms {
-		w.rooms[i].wake = make(chan struct{}, 1)
+	w.spinning.Store(true) // as Close sees it: worker 0 falls asleep after that
+	for i := range w.slots {
+		w.slots[i].wake = make(chan struct{}, 1)
 	}
 	w.Close()
-	for i := range w.rooms {
-		require.Len(t, w.rooms[i].wake, 1, "worker %d sleeps for ever", i)
+	for i := range w.slots {
+		require.Len(t, w.slots[i].wake, 1, "worker %d sleeps for ever", i)
 	}
 }
 
@@ -392,7 +392,7 @@ func TestWhoGoesToSleepIsNotWokenForAnother(t *testing.T) {
 	p.both.Add(2)
 	require.Eventually(t, func() bool { return p.workers.Idle() == 2 }, 30*time.Second, time.Millisecond)
 	p.armed.Store(true)
-	p.workers.Wake(1) // the first: it looks for work, and goes back to bed after the other
+	p.workers.Wake(1) // the first: it looks for work, and falls asleep again after the other
 	p.both.Wait()
 	p.workers.Close()
 }

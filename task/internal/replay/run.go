@@ -60,11 +60,11 @@ type Run struct {
 	completed atomic.Int64 // steps; reported by workers that run out of work
 	_         spin.Line
 
-	freeDeques []*deque // without a worker; the first deque is the owner's
-	dequesMu   spin.Mutex
-	aside      smp.Aside   // lends the worker of the owner
-	asleep     atomic.Bool // the goroutine of the owner, which has lent its worker
-	wakeup     chan struct{}
+	freeDeques  []*deque // without a worker; the first deque is the owner's
+	dequesMu    spin.Mutex
+	runBlocking smp.RunBlocking // lends the worker of the owner
+	asleep      atomic.Bool     // the goroutine of the owner, which has lent its worker
+	wakeup      chan struct{}
 
 	broken atomic.Bool // a step failed or was skipped
 }
@@ -86,9 +86,9 @@ func (r *Run) Prepare(g Graph, workers *smp.Workers, failures Failures) {
 func (r *Run) SetBody(i int, body func() error) { r.graph.Steps[i].Body = body }
 
 // All runs all steps, with the caller as the owner, and reports whether some failed or were
-// skipped. aside lends the worker of the caller while that waits for others.
-func (r *Run) All(aside smp.Aside) (broken bool) {
-	r.aside = aside
+// skipped. runBlocking lends the worker of the caller while the caller waits for others.
+func (r *Run) All(runBlocking smp.RunBlocking) (broken bool) {
+	r.runBlocking = runBlocking
 	r.roots.Store(0)
 	r.completed.Store(0)
 	defer func() { // also when a step ended the goroutine
@@ -97,7 +97,7 @@ func (r *Run) All(aside smp.Aside) (broken bool) {
 			r.broken.Store(false)
 		}
 	}()
-	r.workers.Offer(r, r.runOwner, aside)
+	r.workers.Offer(r, r.runOwner, runBlocking)
 	return false
 }
 
@@ -121,7 +121,7 @@ func (r *Run) runOwner() {
 		if (r.completed.Load() == r.total || r.Wanted()) && r.asleep.CompareAndSwap(true, false) {
 			continue
 		}
-		r.aside(func() bool { return len(r.wakeup) > 0 }, func() { <-r.wakeup })
+		r.runBlocking(func() bool { return len(r.wakeup) > 0 }, func() { <-r.wakeup })
 	}
 }
 
