@@ -21,11 +21,11 @@ import (
 //
 // Accesses reports nothing about a parameter that an erroneous clause may declare, nor about
 // effects of an erroneous statement in the body.
-func Accesses(k *ir.Kernel, vague Vagueness) []diag.Diagnostic {
+func Accesses(k *ir.Kernel, incomplete Incomplete) []diag.Diagnostic {
 	reaches := analysis.ThroughLocals(k, analysis.Collect(k, k.Body))
-	c := &AccessCheck{K: k, said: map[string]bool{}, vague: vague, complete: query.IsComplete(k)}
+	c := &AccessCheck{K: k, said: map[string]bool{}, incomplete: incomplete, complete: query.IsComplete(k)}
 	for _, v := range k.Written() {
-		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer || vague.Vars[v] {
+		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer || incomplete.Vars[v] {
 			continue
 		}
 		var own []analysis.Reach
@@ -42,21 +42,21 @@ func Accesses(k *ir.Kernel, vague Vagueness) []diag.Diagnostic {
 // An AccessCheck compares the declared accesses of a kernel with those of its body.
 type AccessCheck struct {
 	Check
-	K        *ir.Kernel
-	said     map[string]bool
-	vague    Vagueness
-	complete bool // all writes of the body are known
+	K          *ir.Kernel
+	said       map[string]bool
+	incomplete Incomplete
+	complete   bool // all writes of the body are known
 }
 
-// A Vagueness lists what is unknown because of erroneous clauses.
-type Vagueness struct {
+// Incomplete lists the declarations that are unknown because of errors in clauses.
+type Incomplete struct {
 	All  bool             // a directive of the function has a syntax error
 	Name bool             // a region names no parameter, so any parameter may be meant
 	Vars map[*ir.Var]bool // parameters with a region that has an error
 }
 
 // Any reports whether anything is unknown.
-func (v Vagueness) Any() bool { return v.All || v.Name || len(v.Vars) > 0 }
+func (v Incomplete) Any() bool { return v.All || v.Name || len(v.Vars) > 0 }
 
 // declared returns the declared accesses to v, including those of copy clauses.
 func (c *AccessCheck) declared(v *ir.Var) []ir.Access {
@@ -99,12 +99,12 @@ func (c *AccessCheck) reach(v *ir.Var, r analysis.Reach, declared []ir.Access) {
 	what := "access to " + v.Name
 	switch {
 	case len(may) == 0 && r.Is(analysis.Maybe):
-		if !c.vague.Name && c.once(v, "through "+verb) {
+		if !c.incomplete.Name && c.once(v, "through "+verb) {
 			c.warnOf(v, diag.Warning, r.At, what, fmt.Sprintf("the body %s %s, which may be %s, and no clause of the task says so", verb, name, v.Name),
 				"write "+suggestedMode(r)+"("+allOf(v)+") in //omp:task where it is")
 		}
 	case len(declared) == 0:
-		if !c.vague.Name && c.once(v, "missing") {
+		if !c.incomplete.Name && c.once(v, "missing") {
 			c.fail(r.At, what, fmt.Sprintf("the body %s %s, and no clause of the task names %s", verb, name, v.Name),
 				"write "+suggestedMode(r)+"("+allOf(v)+") in //omp:task")
 		}

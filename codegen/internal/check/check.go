@@ -18,12 +18,12 @@ import (
 // misuse of reductions and private variables, and, with warnings, racing writes and loops as far as
 // the analysis recognises them. It checks functions that k calls in the context of each call.
 //
-// It does not report the placement of a directive in a clouded range, nor properties that an
+// It does not report the placement of a directive in an unparsed range, nor properties that an
 // erroneous statement in the body may change. A race is an error only if there are no other errors,
 // because these may have changed the meaning of the kernel; sound is true if there were none
 // before.
-func Kernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []diag.Diagnostic {
-	c := &Check{kernel: k, clouded: clouded}
+func Kernel(k *ir.Kernel, unparsed func(ir.Pos) bool, sound bool) []diag.Diagnostic {
+	c := &Check{kernel: k, unparsed: unparsed}
 	c.stmts(k.Body, context{})
 	c.reductions(k.Body)
 	c.private(k.Body)
@@ -43,11 +43,11 @@ type context struct {
 	constructs
 	// inner is the enclosing construct that permits no team-wide construct inside: "for", "single",
 	// "masked", "simd", "distribute"
-	inner   string
-	innerAt ir.Pos
-	helper  string // the function that contains the statement, "" for the kernel
-	callAt  ir.Pos
-	clouded bool // the directives around the call are unknown because of errors
+	inner    string
+	innerAt  ir.Pos
+	helper   string // the function that contains the statement, "" for the kernel
+	callAt   ir.Pos
+	unparsed bool // the directives around the call are unknown because of errors
 }
 
 // constructs are the enclosing constructs of a statement.
@@ -55,10 +55,10 @@ type constructs struct{ teams, distribute, parallel bool }
 
 // A Check collects the diagnostics of one kernel, except consequences of a reported error.
 type Check struct {
-	kernel  *ir.Kernel
-	clouded func(ir.Pos) bool
-	diags   []diag.Diagnostic
-	sound   bool // there are no errors
+	kernel   *ir.Kernel
+	unparsed func(ir.Pos) bool
+	diags    []diag.Diagnostic
+	sound    bool // there are no errors
 
 	scatters map[ir.Pos]bool // the reported updates by indices from data
 }
@@ -110,7 +110,7 @@ func (c *Check) stmt(s ir.Stmt, ctx context) {
 		c.barrier(s, ctx)
 	case *ir.Call:
 		called := ctx
-		called.helper, called.callAt, called.clouded = s.Fn.Name, s.At, ctx.clouded || c.clouded(s.At)
+		called.helper, called.callAt, called.unparsed = s.Fn.Name, s.At, ctx.unparsed || c.unparsed(s.At)
 		c.stmts(s.Fn.Body, called)
 	}
 	ir.Lists(s, func(inner []ir.Stmt) { c.stmts(inner, inside) })
@@ -119,7 +119,7 @@ func (c *Check) stmt(s ir.Stmt, ctx context) {
 // enter checks that d is permitted in ctx and returns the context of its body.
 func (c *Check) enter(d *ir.Directive, ctx context) context {
 	name := "directive " + d.Parts.String()
-	hidden := ctx.clouded || c.clouded(d.At)
+	hidden := ctx.unparsed || c.unparsed(d.At)
 	for _, rule := range placement {
 		if d.Parts&rule.parts != 0 && !hidden {
 			if why, instead := rule.wrong(d, ctx); why != "" {
@@ -266,7 +266,7 @@ func loopPlace(d *ir.Directive, ctx context) (why, instead string) {
 func (c *Check) barrier(s *ir.Barrier, ctx context) {
 	const instead = "call kernel.Barrier where all threads of the team come by: right inside parallel"
 	switch {
-	case ctx.clouded || c.clouded(s.At):
+	case ctx.unparsed || c.unparsed(s.At):
 	case !ctx.parallel:
 		c.fail(s.At, "kernel.Barrier", "it is called outside parallel, where a team has one thread"+ctx.origin(),
 			"leave it out, or put it inside parallel")

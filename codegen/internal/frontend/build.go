@@ -24,7 +24,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	u.Refused = p.refusedLines(decl)
 	b := stmts.New(u.NewBody(scope.TypingOf(f, args)))
 	k.Params = b.Parameters(f.Signature(), decl)
-	u.Vague.All = p.src.CloudedFunction(decl)
+	u.Incomplete.All = p.src.UnparsedFunction(decl)
 	unfit(b.Body, f.Signature(), decl)
 	d := p.src.Directives[decl]
 	shapes := clauses.ReadFunction(b.Builder, k, d, decl)

@@ -58,25 +58,25 @@ func (f *finishing) absorb() {
 }
 
 func (f *finishing) checkDirectives() {
-	for _, d := range check.Kernel(f.Kernel, f.Program.Clouded, !f.HasErrors()) {
+	for _, d := range check.Kernel(f.Kernel, f.Program.InUnparsed, !f.HasErrors()) {
 		f.Report(d)
 	}
 }
 
 // accessesKnown reports whether all that accesses memory in a task of the kernel is in its body.
 func (f *finishing) accessesKnown() bool {
-	return f.Kernel.Task.Present && !f.Vague.All && f.Kernel.Target.Native == nil
+	return f.Kernel.Task.Present && !f.Incomplete.All && f.Kernel.Target.Native == nil
 }
 
 // accessesWritten reports whether clauses name accesses.
 func (f *finishing) accessesWritten() bool {
-	return len(f.Kernel.Task.Accesses) > 0 || f.Vague.Any()
+	return len(f.Kernel.Task.Accesses) > 0 || f.Incomplete.Any()
 }
 
 // checkAccesses compares the accesses that clauses name with those of the body.
 func (f *finishing) checkAccesses() {
 	if f.accessesKnown() && f.accessesWritten() {
-		for _, d := range check.Accesses(f.Kernel, f.Vague) {
+		for _, d := range check.Accesses(f.Kernel, f.Incomplete) {
 			f.Report(d)
 		}
 	}

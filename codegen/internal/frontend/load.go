@@ -27,22 +27,22 @@ import (
 
 // A Package is a package of Go source with the loop IR of its kernels.
 type Package struct {
-	src      *source.Program
-	reach    *reach.Graph
-	asked    asked
-	kernels  []*ir.Kernel
-	Generic  map[string]*types.Func
-	Trials   map[string]*ir.Kernel     // an instance of each generic kernel, for which types were found
-	broken   map[string]diag.ErrorList // errors of the other kernels
-	warnings []diag.Diagnostic
-	notes    map[string][]diag.Diagnostic // of kernels, by their names in the source
+	src       *source.Program
+	reach     *reach.Graph
+	selection selection
+	kernels   []*ir.Kernel
+	Generic   map[string]*types.Func
+	Trials    map[string]*ir.Kernel     // an instance of each generic kernel, for which types were found
+	broken    map[string]diag.ErrorList // errors of the other kernels
+	warnings  []diag.Diagnostic
+	notes     map[string][]diag.Diagnostic // of kernels, by their names in the source
 
 	// mu guards src: an instance adds the facts of its clauses to those about types.
 	mu sync.Mutex
 }
 
-// asked selects the kernels that are built: those of a file, or one, or all.
-type asked struct{ file, kernel string }
+// A selection says which kernels are built: those of a file, or one, or all.
+type selection struct{ file, kernel string }
 
 // Load parses and type-checks the files of one package, in any order, and makes loop IR of every
 // kernel in them: every top-level function with a target or task directive. Declarations that no
@@ -52,32 +52,32 @@ type asked struct{ file, kernel string }
 // Errors: an ErrorList of all errors in the text and in the declarations that kernels reach. The
 // package is returned nevertheless, with the kernels that have no errors, unless a file cannot be
 // parsed or belongs to another package.
-func Load(files ...syntax.File) (*Package, error) { return load(asked{}, files) }
+func Load(files ...syntax.File) (*Package, error) { return load(selection{}, files) }
 
 // LoadFile is Load for the kernels of one of the files, and the kernels that implement them. Errors
 // in other files count only in declarations that these kernels reach.
 func LoadFile(name string, files ...syntax.File) (*Package, error) {
-	return load(asked{file: path.Base(name)}, files)
+	return load(selection{file: path.Base(name)}, files)
 }
 
 // LoadKernel is Load for one kernel, by its name. Errors elsewhere count only in declarations that
 // the kernel reaches.
 func LoadKernel(name string, files ...syntax.File) (*Package, error) {
-	return load(asked{kernel: name}, files)
+	return load(selection{kernel: name}, files)
 }
 
-func load(a asked, files []syntax.File) (*Package, error) {
+func load(a selection, files []syntax.File) (*Package, error) {
 	src, diags := source.Parse(files)
 	if len(diags) > 0 {
 		return nil, diag.Sorted(diags)
 	}
-	p := &Package{src: src, reach: reach.New(src), asked: a, Generic: map[string]*types.Func{}, Trials: map[string]*ir.Kernel{},
+	p := &Package{src: src, reach: reach.New(src), selection: a, Generic: map[string]*types.Func{}, Trials: map[string]*ir.Kernel{},
 		broken: map[string]diag.ErrorList{}, notes: map[string][]diag.Diagnostic{}}
 	if large := append(p.src.LargeTypes(), p.src.LargeKernels()...); len(large) > 0 {
 		return nil, diag.Sorted(large)
 	}
 	p.src.Check()
-	for _, d := range p.src.Misread {
+	for _, d := range p.src.SyntaxErrors {
 		if a.kernel == "" && (a.file == d.Pos.File || a.file == "" && !strings.Contains(d.Pos.File, "/")) {
 			diags = append(diags, d)
 		}
@@ -99,19 +99,19 @@ func load(a asked, files []syntax.File) (*Package, error) {
 
 // isAsked reports whether n is a requested kernel.
 func (p *Package) isAsked(n *ast.FuncDecl) bool {
-	return p.src.IsKernel(n) && (p.asked.file == "" || p.src.Position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
+	return p.src.IsKernel(n) && (p.selection.file == "" || p.src.Position(n.Pos()).File == p.selection.file) && (p.selection.kernel == "" || n.Name.Name == p.selection.kernel)
 }
 
 // isVersion reports whether n is a kernel that says it implements one of the file that is asked
 // for.
 func (p *Package) isVersion(n *ast.FuncDecl) bool {
-	if p.asked.file == "" || !p.src.IsKernel(n) {
+	if p.selection.file == "" || !p.src.IsKernel(n) {
 		return false
 	}
 	for _, c := range p.src.Directives[n].Clauses() {
 		if c.Name.Text == "implements" {
 			o := p.src.GoTypes.Scope().Lookup(c.Args.Trim().Text)
-			return o != nil && p.src.Position(o.Pos()).File == p.asked.file
+			return o != nil && p.src.Position(o.Pos()).File == p.selection.file
 		}
 	}
 	return false

@@ -154,7 +154,7 @@ func (b *Caller) bindOne(o *types.Var, value ir.Expr, at ir.Pos) {
 	if b.PointTo(o, value) {
 		return
 	}
-	if r, ok := value.(*ir.Ref); ok && b.Unit.Fixed[r.Var] && b.Program.Fates.Fate(o) == (source.Fate{}) {
+	if r, ok := value.(*ir.Ref); ok && b.Unit.Fixed[r.Var] && b.Program.Usages.Of(o) == (source.Usage{}) {
 		b.Env.Vars[o] = r.Var // two names of one value
 		return
 	}

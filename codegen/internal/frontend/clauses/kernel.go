@@ -351,7 +351,7 @@ func (r *kernelReader) label(what string, p syntax.Piece) string {
 func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 	op, items := r.reduction(what, args)
 	if op == ir.NoOp || op == ir.MinLoc || op == ir.MaxLoc {
-		r.b.Vague.Name = true
+		r.b.Incomplete.Name = true
 	}
 	if op == ir.MinLoc || op == ir.MaxLoc {
 		r.fail(args.Trim(), what, "a task cannot combine pairs", "use min or max, or reduce inside the kernel")
@@ -360,7 +360,7 @@ func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 	for _, p := range items {
 		region, ok := r.region(what, p)
 		if !ok {
-			r.vague(p)
+			r.noteIncomplete(p)
 			continue
 		}
 		elem := region.Var.Type.Elem
@@ -369,7 +369,7 @@ func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 		}
 		if why := query.Reducible(op, elem); why != "" {
 			r.fail(p, what, why+" for "+op.String()+", and "+region.Var.Name+" has elements of type "+region.Var.Type.Elem.String(), "use another operator")
-			r.vague(p)
+			r.noteIncomplete(p)
 			continue
 		}
 		r.k.Task.Accesses = append(r.k.Task.Accesses, ir.Access{Region: region, Mode: deps.Reduction, Op: op})

@@ -20,7 +20,7 @@ func (r *kernelReader) regions(what string, args syntax.Piece) []ir.Region {
 		if r.count-len(list) <= source.MaxRegions {
 			r.fail(args, what, fmt.Sprintf("kernel %s has %d regions here and above, at most %d", r.k.Name, r.count, source.MaxRegions), "name larger regions")
 		}
-		r.b.Vague.All = true
+		r.b.Incomplete.All = true
 		return nil
 	}
 	for _, p := range list {
@@ -30,23 +30,23 @@ func (r *kernelReader) regions(what string, args syntax.Piece) []ir.Region {
 		if region, ok := r.region(what, p); ok {
 			out = append(out, region)
 		} else {
-			r.vague(p)
+			r.noteIncomplete(p)
 		}
 	}
 	return out
 }
 
-// Vague notes which parameters p, a region with an error, may be meant for: those that it names, or
-// nearly names.
-func (r *kernelReader) vague(p syntax.Piece) {
-	if r.b.Vague.Vars == nil {
-		r.b.Vague.Vars = map[*ir.Var]bool{}
+// noteIncomplete marks the parameters that p, a region with an error, may describe: those that it
+// names, or nearly names.
+func (r *kernelReader) noteIncomplete(p syntax.Piece) {
+	if r.b.Incomplete.Vars == nil {
+		r.b.Incomplete.Vars = map[*ir.Var]bool{}
 	}
 	named := false
 	for _, word := range strings.FieldsFunc(p.Text, syntax.NotInWord) {
 		for _, v := range r.k.Params {
 			if v.Name == word && ir.HoldsAddress(v.Type) {
-				r.mayMean(v)
+				r.markIncomplete(v)
 				named = true
 			}
 		}
@@ -66,16 +66,16 @@ func (r *kernelReader) vague(p syntax.Piece) {
 	}
 	i := slices.Index(names, meant)
 	if i < 0 || meant == "" {
-		r.b.Vague.Name = true
+		r.b.Incomplete.Name = true
 		return
 	}
-	r.mayMean(r.k.Params[i])
+	r.markIncomplete(r.k.Params[i])
 }
 
-// mayMean notes that a region may be of v, or of any leaf of it.
-func (r *kernelReader) mayMean(v *ir.Var) {
+// markIncomplete records that a region with an error may be of v, or of any leaf of it.
+func (r *kernelReader) markIncomplete(v *ir.Var) {
 	for _, v := range r.b.SplitVars([]*ir.Var{v}) {
-		r.b.Vague.Vars[v] = true
+		r.b.Incomplete.Vars[v] = true
 	}
 }
 

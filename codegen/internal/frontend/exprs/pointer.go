@@ -51,7 +51,7 @@ func (b *Builder) PointTo(o types.Object, value ir.Expr) bool {
 	if x == nil {
 		return false
 	}
-	if b.Program.Fates.Fate(o).Assigned {
+	if b.Program.Usages.Of(o).Assigned {
 		b.Fail(o.Pos(), "pointer "+o.Name(), "it is assigned again, and a struct that holds slices has no address on a device", "copy the struct: the copy refers to the same memory")
 	}
 	b.Env.Places[o] = x

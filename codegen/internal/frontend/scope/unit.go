@@ -17,22 +17,22 @@ import (
 
 // A Unit is one kernel under construction.
 type Unit struct {
-	Program *source.Program
-	Kernel  *ir.Kernel
-	Diags   []diag.Diagnostic
-	Failed  map[diag.Diagnostic]bool
-	Refused map[ir.Pos]bool  // lines with errors of go/types in declarations that the kernel reaches
-	Unknown ir.Pos           // the first expression whose type is not known
-	Funcs   []*Instance      // the functions that are called
-	Names   map[string]bool  // of the functions
-	Busy    []*types.Func    // the functions under construction, the kernel first
-	Inlined int              // how many bodies were inlined
-	Vague   check.Vagueness  // possible declarations of clauses with errors
-	Nesting int              // of bodies being inlined
-	Size    int              // the number of statements that were built
-	Temps   map[*ir.Var]bool // variables that the builder made, each to hold one value
-	Taken   map[*ir.Var]bool // variables of which the address or a slice is taken somewhere
-	Fixed   map[*ir.Var]bool // variables that nothing changes after their declaration
+	Program    *source.Program
+	Kernel     *ir.Kernel
+	Diags      []diag.Diagnostic
+	Failed     map[diag.Diagnostic]bool
+	Refused    map[ir.Pos]bool  // lines with errors of go/types in declarations that the kernel reaches
+	Unknown    ir.Pos           // the first expression whose type is not known
+	Funcs      []*Instance      // the functions that are called
+	Names      map[string]bool  // of the functions
+	Busy       []*types.Func    // the functions under construction, the kernel first
+	Inlined    int              // how many bodies were inlined
+	Incomplete check.Incomplete // possible declarations of clauses with errors
+	Nesting    int              // of bodies being inlined
+	Size       int              // the number of statements that were built
+	Temps      map[*ir.Var]bool // variables that the builder made, each to hold one value
+	Taken      map[*ir.Var]bool // variables of which the address or a slice is taken somewhere
+	Fixed      map[*ir.Var]bool // variables that nothing changes after their declaration
 
 	Globals map[*types.Var]*ir.Var // the package variables that are read
 	Leaves  map[*ir.Var][]*ir.Var  // of the variables that are split
@@ -150,9 +150,9 @@ func (b *Body) Variable(o types.Object, t *ir.Type, space ir.Space) *ir.Var {
 // Mean makes v the variable of o.
 func (b *Body) Mean(o types.Object, v *ir.Var) {
 	b.Env.Vars[o] = v
-	f := b.Program.Fates.Fate(o)
-	b.Taken[v] = f.Taken || f.Pointed && (b.Program.Fates.LeavesLent || !ir.IsSplit(v.Type))
-	b.Unit.Fixed[v] = f == source.Fate{}
+	f := b.Program.Usages.Of(o)
+	b.Taken[v] = f.AddressTaken || f.Pointed && (b.Program.Usages.LeavesLent || !ir.IsSplit(v.Type))
+	b.Unit.Fixed[v] = f == source.Usage{}
 }
 
 // Find returns the variable of o, nil where it has none.

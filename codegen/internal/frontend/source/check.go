@@ -22,7 +22,7 @@ import (
 func New() *Program {
 	p := &Program{Fset: token.NewFileSet(), Texts: map[string]string{}, silent: map[ir.Pos]bool{}, Directives: map[ast.Node]*syntax.Directive{},
 		Funcs: map[*types.Func]*ast.FuncDecl{}, others: map[string]*otherPackage{}}
-	p.Fates = &Fates{p: p}
+	p.Usages = &Usages{p: p}
 	return p
 }
 
@@ -104,8 +104,8 @@ func (p *Program) Add(f *ast.File, pkg string) []diag.Diagnostic {
 	p.silence(f)
 	found, diags := syntax.Attach(p.Fset, f)
 	maps.Copy(p.Directives, found)
-	p.Misread = append(p.Misread, diags...)
-	p.clouds = append(p.clouds, p.cloudsOf(f, diags)...)
+	p.SyntaxErrors = append(p.SyntaxErrors, diags...)
+	p.unparsed = append(p.unparsed, p.unparsedRanges(f, diags)...)
 	return nil
 }
 
@@ -267,7 +267,7 @@ func (p *Program) ErrorsIn(decls map[*Decl]bool) []diag.Diagnostic {
 // MisreadIn returns the errors of the directives in declarations.
 func (p *Program) MisreadIn(decls map[*Decl]bool) []diag.Diagnostic {
 	var out []diag.Diagnostic
-	for _, d := range p.Misread {
+	for _, d := range p.SyntaxErrors {
 		if p.inside(d.Pos, decls) {
 			out = append(out, d)
 		}

@@ -23,21 +23,21 @@ import (
 // A Program is the source of a package, and of the declarations of other packages that it uses,
 // parsed and type-checked.
 type Program struct {
-	Name       string
-	Fset       *token.FileSet
-	Texts      map[string]string // of the files, by their names
-	Files      []*ast.File
-	others     map[string]*otherPackage // that kernels use, by the names of their files
-	Library    *importer
-	GoTypes    *types.Package
-	Directives map[ast.Node]*syntax.Directive
-	Misread    []diag.Diagnostic // errors in the text and the positions of directives
-	clouds     []cloud           // source ranges that the wrong directives govern
-	Funcs      map[*types.Func]*ast.FuncDecl
-	Decls      []*Decl         // by position
-	silent     map[ir.Pos]bool // lines, without columns, that warnings are not wanted of
-	Info       *types.Info
-	Fates      *Fates
+	Name         string
+	Fset         *token.FileSet
+	Texts        map[string]string // of the files, by their names
+	Files        []*ast.File
+	others       map[string]*otherPackage // that kernels use, by the names of their files
+	Library      *importer
+	GoTypes      *types.Package
+	Directives   map[ast.Node]*syntax.Directive
+	SyntaxErrors []diag.Diagnostic // errors in the text and the positions of directives
+	unparsed     []unparsedRange   // source ranges of directives with syntax errors
+	Funcs        map[*types.Func]*ast.FuncDecl
+	Decls        []*Decl         // by position
+	silent       map[ir.Pos]bool // lines, without columns, that warnings are not wanted of
+	Info         *types.Info
+	Usages       *Usages
 }
 
 // IsKernel reports whether n is a kernel of the package.

@@ -8,18 +8,18 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A cloud is the source range that an unreadable directive governs, or most likely governs. Errors
-// about the places of directives inside it may follow from the unreadable one alone.
-type cloud struct {
+// An unparsedRange is the source range that a directive with a syntax error governs, or most likely
+// governs. Errors about the places of directives inside it may follow from that error alone.
+type unparsedRange struct {
 	file     string
 	from, to int      // lines
 	function ast.Node // the function that the directive stands above, nil where it stands in a body
 }
 
-// cloudsOf returns the clouds of the wrong directives of f.
-func (p *Program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
-	var out []cloud
-	for _, d := range misread {
+// unparsedRanges returns the ranges of the directives of f that have syntax errors.
+func (p *Program) unparsedRanges(f *ast.File, syntaxErrors []diag.Diagnostic) []unparsedRange {
+	var out []unparsedRange
+	for _, d := range syntaxErrors {
 		if d.Severity != diag.Error {
 			continue
 		}
@@ -27,7 +27,7 @@ func (p *Program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
 		if n == nil {
 			continue
 		}
-		c := cloud{file: d.Pos.File, from: d.Pos.Line, to: p.Position(n.End()).Line}
+		c := unparsedRange{file: d.Pos.File, from: d.Pos.Line, to: p.Position(n.End()).Line}
 		if _, ok := n.(*ast.FuncDecl); ok {
 			c.function = n
 		}
@@ -79,9 +79,9 @@ func (p *Program) insideFunction(f *ast.File, line int) bool {
 	return false
 }
 
-// Clouded reports whether at lies in the range of a directive that could not be read.
-func (p *Program) Clouded(at ir.Pos) bool {
-	for _, c := range p.clouds {
+// InUnparsed reports whether at lies in the range of a directive with a syntax error.
+func (p *Program) InUnparsed(at ir.Pos) bool {
+	for _, c := range p.unparsed {
 		if c.function == nil && c.file == at.File && c.from <= at.Line && at.Line <= c.to {
 			return true
 		}
@@ -89,9 +89,9 @@ func (p *Program) Clouded(at ir.Pos) bool {
 	return false
 }
 
-// CloudedFunction reports whether a directive above decl could not be read.
-func (p *Program) CloudedFunction(decl ast.Node) bool {
-	for _, c := range p.clouds {
+// UnparsedFunction reports whether a directive above decl has a syntax error.
+func (p *Program) UnparsedFunction(decl ast.Node) bool {
+	for _, c := range p.unparsed {
 		if c.function == decl {
 			return true
 		}

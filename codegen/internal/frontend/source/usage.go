@@ -54,34 +54,34 @@ func isWhole(info *types.Info, e ast.Expr) bool {
 	return false
 }
 
-// A Fate is the set of uses of a variable after its declaration, anywhere in the source.
-type Fate struct {
-	Assigned bool // it or a part of it
-	Taken    bool // its address, or a slice of it
-	Pointed  bool // the address of a struct that is split, which it is or has in it: see struct_pointer.go
+// A Usage says how a variable is used after its declaration, anywhere in the source.
+type Usage struct {
+	Assigned     bool // it or a part of it
+	AddressTaken bool // its address, or a slice of it
+	Pointed      bool // the address of a struct that is split, which it is or has in it: see struct_pointer.go
 }
 
-// Fates holds the uses of the variables of a program.
-type Fates struct {
+// Usages holds the uses of the variables of a program.
+type Usages struct {
 	p  *Program
-	of map[types.Object]Fate // nil until the first question
+	of map[types.Object]Usage // nil until the first question
 	// LeavesLent says that the address of a leaf is taken through a pointer to a struct that is
 	// split.
 	LeavesLent bool
 }
 
-// Fate returns the uses of o.
-func (v *Fates) Fate(o types.Object) Fate {
+// Of returns the uses of o.
+func (v *Usages) Of(o types.Object) Usage {
 	if v.of == nil {
-		v.of = map[types.Object]Fate{}
+		v.of = map[types.Object]Usage{}
 		for _, f := range append(v.p.allFiles(), v.p.Library.bodies...) {
-			ast.Inspect(f, v.noteFate)
+			ast.Inspect(f, v.noteUse)
 		}
 	}
 	return v.of[o]
 }
 
-func (v *Fates) noteFate(n ast.Node) bool {
+func (v *Usages) noteUse(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
@@ -97,16 +97,16 @@ func (v *Fates) noteFate(n ast.Node) bool {
 		}
 	}
 	for _, place := range AssignedPlaces(n) {
-		v.note(place, Fate{Assigned: true})
+		v.note(place, Usage{Assigned: true})
 	}
 	return true
 }
 
-func (v *Fates) note(place ast.Expr, f Fate) {
+func (v *Usages) note(place ast.Expr, f Usage) {
 	if id := RootIdent(v.p.Info, place); id != nil {
 		o := v.p.Info.Uses[id]
 		old := v.of[o]
-		v.of[o] = Fate{old.Assigned || f.Assigned, old.Taken || f.Taken, old.Pointed || f.Pointed}
+		v.of[o] = Usage{old.Assigned || f.Assigned, old.AddressTaken || f.AddressTaken, old.Pointed || f.Pointed}
 	}
 }
 
@@ -125,17 +125,17 @@ func receiverElem(sel *types.Selection) types.Type {
 }
 
 // noteAddress notes that the address of place, or of a part of it, is taken: of a value of type t.
-func (v *Fates) noteAddress(place ast.Expr, t types.Type) {
+func (v *Usages) noteAddress(place ast.Expr, t types.Type) {
 	if t != nil && holdsSlices(t, 0) {
-		v.note(place, Fate{Pointed: true})
+		v.note(place, Usage{Pointed: true})
 		return
 	}
-	v.note(place, Fate{Taken: true})
+	v.note(place, Usage{AddressTaken: true})
 	v.LeavesLent = v.LeavesLent || RootIdent(v.p.Info, place) == nil && v.behindSplit(place)
 }
 
 // behindSplit reports whether place lies in a struct with slices that a pointer points at.
-func (v *Fates) behindSplit(place ast.Expr) bool {
+func (v *Usages) behindSplit(place ast.Expr) bool {
 	for {
 		switch e := ast.Unparen(place).(type) {
 		case *ast.SelectorExpr:
