@@ -122,8 +122,8 @@ func (w *Workers) bindWorkers(bind bool) error {
 
 var errNoNodes = errors.New("smp: bind=node: this system does not say which processors are near each other")
 
-// moveToNode binds the calling goroutine, which is worker i now and was bound to node before, to the
-// node of i, and returns that node.
+// moveToNode binds the calling goroutine, which is worker i now and was bound to node before, to
+// the node of i, and returns that node.
 func (w *Workers) moveToNode(i, node int) int {
 	if w.bound == nil || node == w.nodeOf[i] {
 		return node
@@ -352,7 +352,7 @@ func (w *Workers) cancelSleep(i int) {
 	if !sleeping {
 		<-w.slots[i].wake // the wake-up was for other work: perhaps its own, when it took one of two
 	}
-	if w.turns == nil && w.source.More() { // also if nobody woke it: several may have counted on it as the one that looks for work
+	if w.turns == nil && w.source.More() { // also without a wake-up: several may have counted on this worker
 		w.Wake(1)
 	}
 }
