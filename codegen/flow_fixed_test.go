@@ -119,6 +119,8 @@ func TestCounter_WrapsAsGos(t *testing.T) {
 		{"int32", "for i := lo; i < hi; i += 1000000007", -5, math.MaxInt32 - 300_000_000}, {"uint8", "for i := lo; hi >= i; i = i + 11", 2, 249},
 		{"int64", "for i := lo; i < math1; i += 3", math.MaxInt64 - 10, 0}, {"uint64", "for i := lo; i < hi; i += 1 << 61", 5, math.MaxInt64},
 		{"int64", "for i := lo; i < hi; i += 1<<61 + 1<<58 + 1", -5, math.MaxInt64 - 1<<60}, {"uint64", "for i := lo; i < hi; i += 1 << 61", 5, -1 << 62},
+		{"uint8", "for i := lo; i <= hi; i += 128", 3, 130}, {"uint8", "for i := lo; i < hi; i += 200", 60, 100}, {"uint16", "for i := lo; i < hi; i += 32768", 2, 32769},
+		{"uint8", "for i := lo; i < hi; i -= 1", 20, 100}, {"uint64", "for i := lo; i < hi; i += 1<<63 + 5", 1, math.MinInt64}, {"uint32", "for i := lo; i < hi; i += 1<<32 - 3", 50, 100},
 	}
 	for _, l := range loops {
 		for _, parallel := range []bool{false, true} {

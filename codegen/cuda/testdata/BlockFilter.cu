@@ -41,7 +41,7 @@ BlockFilter(int n, float* f, int f_len, float* x, int x_len, float* y, int y_len
 	if (12 <= f_len && n <= x_len && n <= y_len + 7) {
 		int width = blockDim.x / 32 * 128;
 		int right = n - 3;
-		int across = (max(n - 3 - 8, 0) + width - 1) / width;
+		int across = (max(n - 3, 8) - 8 + width - 1) / width;
 		int down = 1;
 		for (int block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int line = min(block / across, down);

@@ -34,7 +34,7 @@ BlockFilter(int64 n, float* f, int64 f_len, float* x, int64 x_len, float* y, int
 	if (12 <= f_len && n <= x_len && n <= y_len + 7 && n < 36028797018963968ll && -36028797018963968ll < n) {
 		int64 width = (int64)(blockDim.x / 32) * 128;
 		int64 right = n - 3;
-		int64 across = (max(n - 3 - 8, (int64)0) + width - 1) / width;
+		int64 across = (max(n - 3, (int64)8) - 8 + width - 1) / width;
 		int64 down = 1;
 		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);

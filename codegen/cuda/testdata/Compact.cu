@@ -76,10 +76,15 @@ Compact_3(const float* __restrict__ x, int x_len, const float* __restrict__ y, i
 			__syncthreads();
 			int64 n_4 = 0;
 			{
+				int64 start = (int64)chunk * width;
 				int end = min((int64)x_len, (int64)chunk * width + width);
-				for (int64 i = (int64)chunk * width + threadIdx.x; i < end; i += blockDim.x) {
-					if (x[check_index(i, x_len, 1, fault)] > 0.0f) {
-						n_4 = (uint64)n_4 + 1;
+				if (start < end) {
+					int64 total = max((int64)end, start) - start;
+					for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
+						int64 i = start + it;
+						if (x[check_index(i, x_len, 1, fault)] > 0.0f) {
+							n_4 = (uint64)n_4 + 1;
+						}
 					}
 				}
 			}
@@ -188,13 +193,13 @@ Compact_5(float* x, int x_len, float* y, int y_len, Array<int64, 1024>* nParts, 
 			int64 n_3 = chunk == chunks - 1 ? n[0] : nParts[0].v[chunk];
 			int64 start = (int64)chunk * width;
 			int end = min((int64)x_len, (int64)chunk * width + width);
-			int count_2 = max(end - start, (int64)0);
-			int total = count_2;
+			int64 count_2 = max((int64)end, start) - start;
+			int64 total = count_2;
 			int64 carry = n_3;
 			int64 n_4 = 0;
 			int64 parity = 0;
-			for (int base = 0; base < total; base += blockDim.x) {
-				int it = base + threadIdx.x;
+			for (int64 base = 0; base < total; base += blockDim.x) {
+				int64 it = base + threadIdx.x;
 				bool on = it < total;
 				int lane = threadIdx.x % min(32, 32);
 				int warp = threadIdx.x / min(32, 32);

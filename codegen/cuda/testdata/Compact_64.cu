@@ -76,10 +76,15 @@ Compact_3(const float* __restrict__ x, int64 x_len, const float* __restrict__ y,
 			__syncthreads();
 			int64 n_4 = 0;
 			{
+				int64 start = (uint64)chunk * width;
 				int64 end = min(x_len, (int64)((uint64)chunk * width + width));
-				for (int64 i = (uint64)chunk * width + threadIdx.x; i < end; i += blockDim.x) {
-					if (x[check_index(i, x_len, 1, fault)] > 0.0f) {
-						n_4 = (uint64)n_4 + 1;
+				if (start < end) {
+					int64 total = (uint64)max(end, start) - start;
+					for (int64 it = threadIdx.x; it < total; it = (uint64)it + blockDim.x) {
+						int64 i = (uint64)start + it;
+						if (x[check_index(i, x_len, 1, fault)] > 0.0f) {
+							n_4 = (uint64)n_4 + 1;
+						}
 					}
 				}
 			}
@@ -188,7 +193,7 @@ Compact_5(float* x, int64 x_len, float* y, int64 y_len, Array<int64, 1024>* nPar
 			int64 n_3 = chunk == chunks - 1 ? n[0] : nParts[0].v[chunk];
 			int64 start = (uint64)chunk * width;
 			int64 end = min(x_len, (int64)((uint64)chunk * width + width));
-			int64 count_2 = max((int64)((uint64)end - start), (int64)0);
+			int64 count_2 = (uint64)max(end, start) - start;
 			int64 total = count_2;
 			int64 carry = n_3;
 			int64 n_4 = 0;

@@ -295,7 +295,7 @@ Correlation_3(int n, int m, double* x, int x_len, double* corr, int corr_len, go
 			int start = k;
 			int end = m;
 			if (start < end) {
-				int total = max(end - start, 0);
+				int total = max(end, start) - start;
 				for (int it = threadIdx.x; it < total; it += blockDim.x) {
 					int j = start + it;
 					double s = 0.0;

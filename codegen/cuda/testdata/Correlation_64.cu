@@ -293,7 +293,7 @@ Correlation_3(int64 n, int64 m, double* x, int64 x_len, double* corr, int64 corr
 			int64 start = k;
 			int64 end_2 = m;
 			if (start < end_2) {
-				int64 total = max((int64)((uint64)end_2 - start), (int64)0);
+				int64 total = (uint64)max(end_2, start) - start;
 				for (int64 it = threadIdx.x; it < total; it = (uint64)it + blockDim.x) {
 					int64 j = (uint64)start + it;
 					double s = 0.0;

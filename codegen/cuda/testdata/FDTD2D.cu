@@ -75,7 +75,7 @@ FDTD2D_2(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_di
 	if (apart(ey, ey_len, hz, hz_len)) {
 		if (0 <= m && (int64)n * m <= ey_len && (int64)n * m <= hz_len && (int64)n * m <= m + hz_len &&
 			m < 134217728 && n < 134217728 && -134217728 < n) {
-			int end = (max(n - 1, 0) + 3) / 4;
+			int end = (max(n, 1) - 1 + 3) / 4;
 			int count = max(end, 0);
 			int end_2 = m;
 			int count_2 = max(end_2, 0);
@@ -106,7 +106,7 @@ FDTD2D_2(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_di
 			}
 		} else {
 			int end = n;
-			int count = max(end - 1, 0);
+			int count = max(end, 1) - 1;
 			int end_2 = m;
 			int count_2 = max(end_2, 0);
 			int64 total = (int64)count * count_2;
@@ -142,7 +142,7 @@ FDTD2D_4(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_di
 			int end = (max(n, 0) + 3) / 4;
 			int count = max(end, 0);
 			int end_2 = m;
-			int count_2 = max(end_2 - 1, 0);
+			int count_2 = max(end_2, 1) - 1;
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 				int rows = div_by((unsigned)it, by);
@@ -172,7 +172,7 @@ FDTD2D_4(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_di
 			int end = n;
 			int count = max(end, 0);
 			int end_2 = m;
-			int count_2 = max(end_2 - 1, 0);
+			int count_2 = max(end_2, 1) - 1;
 			int64 total = (int64)count * count_2;
 			bool small = total <= 4294967295ll;
 			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {

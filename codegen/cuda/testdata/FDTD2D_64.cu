@@ -69,7 +69,7 @@ FDTD2D_2(int64 n, int64 m, double* ey, int64 ey_len, double* hz, int64 hz_len, g
 		if (0 <= m && (int64)((uint64)n * m) <= ey_len && (int64)((uint64)n * m) <= hz_len &&
 			(int64)((uint64)n * m) <= (int64)((uint64)m + hz_len) && m < 134217728 && n < 134217728 &&
 			-134217728 < n) {
-			int64 end = (max(n - 1, (int64)0) + 3) / 4;
+			int64 end = (max(n, (int64)1) - 1 + 3) / 4;
 			int64 count = max(end, (int64)0);
 			int64 end_2 = m;
 			int64 count_2 = max(end_2, (int64)0);
@@ -101,7 +101,7 @@ FDTD2D_2(int64 n, int64 m, double* ey, int64 ey_len, double* hz, int64 hz_len, g
 			}
 		} else {
 			int64 end = n;
-			int64 count = max((int64)((uint64)end - 1), (int64)0);
+			int64 count = max(end, (int64)1) - 1;
 			int64 end_2 = m;
 			int64 count_2 = max(end_2, (int64)0);
 			int64 total = (uint64)count * count_2;
@@ -137,7 +137,7 @@ FDTD2D_4(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, g
 			int64 end = (max(n, (int64)0) + 3) / 4;
 			int64 count = max(end, (int64)0);
 			int64 end_2 = m;
-			int64 count_2 = max(end_2 - 1, (int64)0);
+			int64 count_2 = max(end_2, (int64)1) - 1;
 			int64 total = count * count_2;
 			bool small = total <= 4294967295ll;
 			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
@@ -168,7 +168,7 @@ FDTD2D_4(int64 n, int64 m, double* ex, int64 ex_len, double* hz, int64 hz_len, g
 			int64 end = n;
 			int64 count = max(end, (int64)0);
 			int64 end_2 = m;
-			int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+			int64 count_2 = max(end_2, (int64)1) - 1;
 			int64 total = (uint64)count * count_2;
 			bool small = total <= 4294967295ll;
 			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {

@@ -57,12 +57,12 @@ Forces(int lo, int hi, float* px, int px_len, float* py, int py_len, float* pz, 
 	__shared__ float slots[256];
 	__shared__ float slots_2[256];
 	__shared__ float slots_3[256];
-	if (max(hi - lo, 0) <= 512 && min(div_by(1024, by), max(px_len, 0) / 4096) >= 2) {
-		int end = max(hi - lo, 0) * min(div_by(1024, by), max(px_len, 0) / 4096);
+	if (max(hi, lo) - lo <= 512 && min(div_by(1024, by), max(px_len, 0) / 4096) >= 2) {
+		int end = (max(hi, lo) - lo) * min(div_by(1024, by), max(px_len, 0) / 4096);
 		for (int piece = blockIdx.x; piece < end; piece += gridDim.x) {
 			int parts = min(div_by(1024, by), max(px_len, 0) / 4096);
 			int part = div_by(piece, by);
-			int rest = piece - (unsigned)part * max(max(hi - lo, 0), 1);
+			int rest = piece - (unsigned)part * max(max(hi, lo) - lo, 1);
 			int long_2 = (max(px_len, 0) + parts - 1) / parts;
 			int64 from = min((int64)part * long_2, (int64)px_len);
 			int64 to = min(from + long_2, (int64)px_len);
@@ -77,7 +77,7 @@ Forces(int lo, int hi, float* px, int px_len, float* py, int py_len, float* pz, 
 			float fz_2 = 0.0f;
 			int64 start = from;
 			int64 end_2 = to;
-			int64 total = max(end_2 - start, (int64)0);
+			int64 total = max(end_2, start) - start;
 			int64 block = max((total + 511) / 512, (int64)1) * 64;
 			if (0 <= from && to <= px_len && 0 <= i && i + 1 <= px_len && to <= py_len && i + 1 <= py_len &&
 				to <= pz_len && i + 1 <= pz_len && -36028797018963968ll < to) {
@@ -297,8 +297,8 @@ Forces_2(int lo, int hi, float dt, int px_len, float* vx, int vx_len, float* vy,
 	__shared__ float slots[256];
 	__shared__ float slots_2[256];
 	__shared__ float slots_3[256];
-	if (max(hi - lo, 0) <= 512 && min(div_by(1024, by), max(px_len, 0) / 4096) >= 2) {
-		int end = max(hi - lo, 0);
+	if (max(hi, lo) - lo <= 512 && min(div_by(1024, by), max(px_len, 0) / 4096) >= 2) {
+		int end = max(hi, lo) - lo;
 		for (int number = blockIdx.x; number < end; number += gridDim.x) {
 			int parts = min(div_by(1024, by), max(px_len, 0) / 4096);
 			int i = lo + number;
@@ -386,7 +386,7 @@ Forces_3(int lo, int hi, float dt, float* px, int px_len, float* py, int py_len,
 	__shared__ __align__(16) Array<float, 4> tile0[64];
 	__shared__ __align__(16) Array<float, 4> tile1[64];
 	__shared__ __align__(16) Array<float, 4> tile2[64];
-	if (!(max(hi - lo, 0) <= 512 && min(div_by(1024, by), max(px_len, 0) / 4096) >= 2)) {
+	if (!(max(hi, lo) - lo <= 512 && min(div_by(1024, by), max(px_len, 0) / 4096) >= 2)) {
 		if (0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len &&
 			hi <= vx_len && hi <= vy_len && hi <= vz_len) {
 			int end = hi;
@@ -508,7 +508,7 @@ Forces_3(int lo, int hi, float dt, float* px, int px_len, float* py, int py_len,
 			int start = lo;
 			int end = hi;
 			if (start < end) {
-				int total = max(end - start, 0);
+				int total = max(end, start) - start;
 				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 					int i = start + it;
 					float fx = 0.0f;

@@ -190,7 +190,7 @@ FuseNBody(int lo, int hi, float dt, float* px, int px_len, float* py, int py_len
 		int start = lo;
 		int end = hi;
 		if (start < end) {
-			int total = max(end - start, 0);
+			int total = max(end, start) - start;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 				int i = start + it;
 				float fx = 0.0f;

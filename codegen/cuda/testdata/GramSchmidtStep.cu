@@ -197,80 +197,86 @@ extern "C" __global__ void
 GramSchmidtStep_3(int n, int m, int k, double* a, int a_len, double* q, int q_len, double* r, int r_len, gompss_fault* fault)
 {
 	__shared__ double slots[256];
-	for (int j = k + 1 + blockIdx.x; j < m; j += gridDim.x) {
-		double s = 0.0;
-		double s_2 = 0.0;
-		int end = n;
-		int total = max(end, 0);
-		int block = max((total + 4095) / 4096, 1) * 512;
-		if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + q_len && 0 <= j &&
-			(int64)n * m + j + 1 <= m + a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
-				s_2 = 0.0;
-				int from = block_2 * block;
-				int until = min(from + block, total);
-				int end_2 = until;
-				for (int i = from + threadIdx.x % 32; i < end_2; i += 32) {
-					s_2 += q[i * m + k] * a[i * m + j];
+	int start = k + 1;
+	int end = m;
+	if (start < end) {
+		int total = max(end, start) - start;
+		for (int it = blockIdx.x; it < total; it += gridDim.x) {
+			int j = start + it;
+			double s = 0.0;
+			double s_2 = 0.0;
+			int end_2 = n;
+			int total_2 = max(end_2, 0);
+			int block = max((total_2 + 4095) / 4096, 1) * 512;
+			if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + q_len && 0 <= j &&
+				(int64)n * m + j + 1 <= m + a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+				for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					s_2 = 0.0;
+					int from = block_2 * block;
+					int until = min(from + block, total_2);
+					int end_3 = until;
+					for (int i = from + threadIdx.x % 32; i < end_3; i += 32) {
+						s_2 += q[i * m + k] * a[i * m + j];
+					}
+					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 				}
-				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+				__syncthreads();
+				s_2 = slots[threadIdx.x % 32];
+				for (int block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+				s_2 += other;
+				double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+				s_2 += other_2;
+				double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+				s_2 += other_3;
+				double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+				s_2 += other_4;
+				double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+				s_2 += other_5;
+			} else {
+				for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					s_2 = 0.0;
+					int from = block_2 * block;
+					int until = min(from + block, total_2);
+					int end_3 = until;
+					for (int i = from + threadIdx.x % 32; i < end_3; i += 32) {
+						s_2 += q[check_index((int64)i * m + k, q_len, 7, fault)] * a[check_index((int64)i * m + j, a_len, 8, fault)];
+					}
+					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+				}
+				__syncthreads();
+				s_2 = slots[threadIdx.x % 32];
+				for (int block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+				s_2 += other;
+				double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+				s_2 += other_2;
+				double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+				s_2 += other_3;
+				double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+				s_2 += other_4;
+				double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+				s_2 += other_5;
+			}
+			s += s_2;
+			__syncthreads();
+			if (threadIdx.x == 0) {
+				r[check_index((int64)k * m + j, r_len, 9, fault)] = s;
 			}
 			__syncthreads();
-			s_2 = slots[threadIdx.x % 32];
-			for (int block_2 = 1; block_2 < 8; block_2++) {
-				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
-			}
-			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
-			s_2 += other;
-			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
-			s_2 += other_2;
-			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
-			s_2 += other_3;
-			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
-			s_2 += other_4;
-			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
-			s_2 += other_5;
-		} else {
-			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
-				s_2 = 0.0;
-				int from = block_2 * block;
-				int until = min(from + block, total);
-				int end_2 = until;
-				for (int i = from + threadIdx.x % 32; i < end_2; i += 32) {
-					s_2 += q[check_index((int64)i * m + k, q_len, 7, fault)] * a[check_index((int64)i * m + j, a_len, 8, fault)];
+			if (0 <= m && 0 <= j && (int64)n * m + j + 1 <= m + a_len && 0 <= k &&
+				(int64)n * m + k + 1 <= m + q_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+				for (int i = threadIdx.x; i < n; i += blockDim.x) {
+					a[i * m + j] -= q[i * m + k] * s;
 				}
-				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
-			}
-			__syncthreads();
-			s_2 = slots[threadIdx.x % 32];
-			for (int block_2 = 1; block_2 < 8; block_2++) {
-				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
-			}
-			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
-			s_2 += other;
-			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
-			s_2 += other_2;
-			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
-			s_2 += other_3;
-			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
-			s_2 += other_4;
-			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
-			s_2 += other_5;
-		}
-		s += s_2;
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			r[check_index((int64)k * m + j, r_len, 9, fault)] = s;
-		}
-		__syncthreads();
-		if (0 <= m && 0 <= j && (int64)n * m + j + 1 <= m + a_len && 0 <= k &&
-			(int64)n * m + k + 1 <= m + q_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				a[i * m + j] -= q[i * m + k] * s;
-			}
-		} else {
-			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				a[check_index((int64)i * m + j, a_len, 10, fault)] -= q[check_index((int64)i * m + k, q_len, 11, fault)] * s;
+			} else {
+				for (int i = threadIdx.x; i < n; i += blockDim.x) {
+					a[check_index((int64)i * m + j, a_len, 10, fault)] -= q[check_index((int64)i * m + k, q_len, 11, fault)] * s;
+				}
 			}
 		}
 	}

@@ -202,85 +202,90 @@ GramSchmidtStep_3(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 	gompss_fault* fault)
 {
 	__shared__ double slots[256];
+	int64 start = (uint64)k + 1;
 	int64 end = m;
-	for (int64 j = (uint64)k + 1 + blockIdx.x; j < end; j = (uint64)j + gridDim.x) {
-		double s = 0.0;
-		double s_2 = 0.0;
-		int64 end_2 = n;
-		int64 total = max(end_2, (int64)0);
-		int64 block = max((int64)((uint64)total + 4095) / 4096, (int64)1) * 512;
-		if (0 <= m && 0 <= k && (int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + q_len) && 0 <= j &&
-			(int64)((uint64)n * m + j + 1) <= (int64)((uint64)m + a_len) && m < 134217728 &&
-			k < 36028797018963968ll && n < 134217728 && -134217728 < n && j < 36028797018963968ll) {
-			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
-				s_2 = 0.0;
-				int64 from = block_2 * block;
-				int64 until = min(from + block, total);
-				int64 end_3 = until;
-				for (int64 i = from + threadIdx.x % 32; i < end_3; i += 32) {
-					s_2 += q[(uint64)i * m + k] * a[(uint64)i * m + j];
+	if (start < end) {
+		int64 total = (uint64)max(end, start) - start;
+		for (int64 it = blockIdx.x; it < total; it = (uint64)it + gridDim.x) {
+			int64 j = (uint64)start + it;
+			double s = 0.0;
+			double s_2 = 0.0;
+			int64 end_2 = n;
+			int64 total_2 = max(end_2, (int64)0);
+			int64 block = max((int64)((uint64)total_2 + 4095) / 4096, (int64)1) * 512;
+			if (0 <= m && 0 <= k && (int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + q_len) && 0 <= j &&
+				(int64)((uint64)n * m + j + 1) <= (int64)((uint64)m + a_len) && m < 134217728 &&
+				k < 36028797018963968ll && n < 134217728 && -134217728 < n && j < 36028797018963968ll) {
+				for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					s_2 = 0.0;
+					int64 from = block_2 * block;
+					int64 until = min(from + block, total_2);
+					int64 end_3 = until;
+					for (int64 i = from + threadIdx.x % 32; i < end_3; i += 32) {
+						s_2 += q[(uint64)i * m + k] * a[(uint64)i * m + j];
+					}
+					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 				}
-				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+				__syncthreads();
+				s_2 = slots[threadIdx.x % 32];
+				for (int64 block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+				s_2 += other;
+				double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+				s_2 += other_2;
+				double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+				s_2 += other_3;
+				double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+				s_2 += other_4;
+				double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+				s_2 += other_5;
+			} else {
+				for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					s_2 = 0.0;
+					int64 from = block_2 * block;
+					int64 until = min(from + block, total_2);
+					int64 end_3 = until;
+					for (int64 i = from + threadIdx.x % 32; i < end_3; i += 32) {
+						s_2 += q[check_index((int64)((uint64)i * m + k), q_len, 7, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 8, fault)];
+					}
+					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+				}
+				__syncthreads();
+				s_2 = slots[threadIdx.x % 32];
+				for (int64 block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+				s_2 += other;
+				double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+				s_2 += other_2;
+				double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+				s_2 += other_3;
+				double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+				s_2 += other_4;
+				double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+				s_2 += other_5;
+			}
+			s += s_2;
+			__syncthreads();
+			if (threadIdx.x == 0) {
+				r[check_index((int64)((uint64)k * m + j), r_len, 9, fault)] = s;
 			}
 			__syncthreads();
-			s_2 = slots[threadIdx.x % 32];
-			for (int64 block_2 = 1; block_2 < 8; block_2++) {
-				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
-			}
-			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
-			s_2 += other;
-			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
-			s_2 += other_2;
-			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
-			s_2 += other_3;
-			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
-			s_2 += other_4;
-			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
-			s_2 += other_5;
-		} else {
-			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
-				s_2 = 0.0;
-				int64 from = block_2 * block;
-				int64 until = min(from + block, total);
-				int64 end_3 = until;
-				for (int64 i = from + threadIdx.x % 32; i < end_3; i += 32) {
-					s_2 += q[check_index((int64)((uint64)i * m + k), q_len, 7, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 8, fault)];
+			if (0 <= m && 0 <= j && (int64)((uint64)n * m + j + 1) <= (int64)((uint64)m + a_len) && 0 <= k &&
+				(int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + q_len) && m < 134217728 &&
+				j < 36028797018963968ll && n < 134217728 && -134217728 < n && k < 36028797018963968ll) {
+				int64 end_3 = n;
+				for (int64 i = threadIdx.x; i < end_3; i += blockDim.x) {
+					a[i * m + j] -= q[i * m + k] * s;
 				}
-				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
-			}
-			__syncthreads();
-			s_2 = slots[threadIdx.x % 32];
-			for (int64 block_2 = 1; block_2 < 8; block_2++) {
-				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
-			}
-			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
-			s_2 += other;
-			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
-			s_2 += other_2;
-			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
-			s_2 += other_3;
-			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
-			s_2 += other_4;
-			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
-			s_2 += other_5;
-		}
-		s += s_2;
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			r[check_index((int64)((uint64)k * m + j), r_len, 9, fault)] = s;
-		}
-		__syncthreads();
-		if (0 <= m && 0 <= j && (int64)((uint64)n * m + j + 1) <= (int64)((uint64)m + a_len) && 0 <= k &&
-			(int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + q_len) && m < 134217728 &&
-			j < 36028797018963968ll && n < 134217728 && -134217728 < n && k < 36028797018963968ll) {
-			int64 end_3 = n;
-			for (int64 i = threadIdx.x; i < end_3; i += blockDim.x) {
-				a[i * m + j] -= q[i * m + k] * s;
-			}
-		} else {
-			int64 end_3 = n;
-			for (int64 i = threadIdx.x; i < end_3; i = (uint64)i + blockDim.x) {
-				a[check_index((int64)((uint64)i * m + j), a_len, 10, fault)] -= q[check_index((int64)((uint64)i * m + k), q_len, 11, fault)] * s;
+			} else {
+				int64 end_3 = n;
+				for (int64 i = threadIdx.x; i < end_3; i = (uint64)i + blockDim.x) {
+					a[check_index((int64)((uint64)i * m + j), a_len, 10, fault)] -= q[check_index((int64)((uint64)i * m + k), q_len, 11, fault)] * s;
+				}
 			}
 		}
 	}

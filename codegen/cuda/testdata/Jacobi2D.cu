@@ -43,10 +43,10 @@ Jacobi2D(int n, int m, double* b, int b_len, double* a, int a_len, gompss_diviso
 	if (0 <= m && (int64)n * m <= m + b_len + 1 && (int64)n * m <= (int64)(2 * m) + a_len + 1 &&
 		(int64)n * m <= a_len + 1 && (int64)n * m <= m + a_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int end = (max(n - 1 - 1, 0) + 3) / 4;
+		int end = (max(n - 1, 1) - 1 + 3) / 4;
 		int count = max(end, 0);
 		int end_2 = m - 1;
-		int count_2 = max(end_2 - 1, 0);
+		int count_2 = max(end_2, 1) - 1;
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = div_by((unsigned)it, by);
@@ -74,9 +74,9 @@ Jacobi2D(int n, int m, double* b, int b_len, double* a, int a_len, gompss_diviso
 		}
 	} else {
 		int end = n - 1;
-		int count = max(end - 1, 0);
+		int count = max(end, 1) - 1;
 		int end_2 = m - 1;
-		int count_2 = max(end_2 - 1, 0);
+		int count_2 = max(end_2, 1) - 1;
 		int64 total = (int64)count * count_2;
 		bool small = total <= 4294967295ll;
 		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {

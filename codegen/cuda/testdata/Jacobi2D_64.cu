@@ -35,10 +35,10 @@ Jacobi2D(int64 n, int64 m, double* b, int64 b_len, double* a, int64 a_len, gomps
 		(int64)((uint64)n * m) <= (int64)(2ull * m + a_len + 1) && (int64)((uint64)n * m) <= a_len + 1 &&
 		(int64)((uint64)n * m) <= (int64)((uint64)m + a_len) && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int64 end = (max(n - 1 - 1, (int64)0) + 3) / 4;
+		int64 end = (max(n - 1, (int64)1) - 1 + 3) / 4;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m - 1;
-		int64 count_2 = max(end_2 - 1, (int64)0);
+		int64 count_2 = max(end_2, (int64)1) - 1;
 		int64 total = count * count_2;
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
@@ -67,9 +67,9 @@ Jacobi2D(int64 n, int64 m, double* b, int64 b_len, double* a, int64 a_len, gomps
 		}
 	} else {
 		int64 end = (uint64)n - 1;
-		int64 count = max((int64)((uint64)end - 1), (int64)0);
+		int64 count = max(end, (int64)1) - 1;
 		int64 end_2 = (uint64)m - 1;
-		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+		int64 count_2 = max(end_2, (int64)1) - 1;
 		int64 total = (uint64)count * count_2;
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {

@@ -47,11 +47,11 @@ Jacobi3D(int n, double* b, int b_len, double* a, int a_len, gompss_divisor by, g
 		(int64)((uint64)((int64)n * n) * n) <= (int64)n * n + 2 * n + a_len + 1 &&
 		(int64)((uint64)((int64)n * n) * n) <= (int64)n * n + a_len + 1 && n < 262144) {
 		int end = n - 1;
-		int count = max(end - 1, 0);
-		int end_2 = (max(n - 1 - 1, 0) + 3) / 4;
+		int count = max(end, 1) - 1;
+		int end_2 = (max(n - 1, 1) - 1 + 3) / 4;
 		int count_2 = max(end_2, 0);
 		int end_3 = n - 1;
-		int count_3 = max(end_3 - 1, 0);
+		int count_3 = max(end_3, 1) - 1;
 		int total = count * count_2 * count_3;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = div_by((unsigned)it, by);
@@ -86,11 +86,11 @@ Jacobi3D(int n, double* b, int b_len, double* a, int a_len, gompss_divisor by, g
 		}
 	} else {
 		int end = n - 1;
-		int count = max(end - 1, 0);
+		int count = max(end, 1) - 1;
 		int end_2 = n - 1;
-		int count_2 = max(end_2 - 1, 0);
+		int count_2 = max(end_2, 1) - 1;
 		int end_3 = n - 1;
-		int count_3 = max(end_3 - 1, 0);
+		int count_3 = max(end_3, 1) - 1;
 		int64 total = (uint64)((int64)count * count_2) * count_3;
 		bool small = total <= 4294967295ll;
 		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + gridDim.x * blockDim.x) {

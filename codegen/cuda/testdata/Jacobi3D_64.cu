@@ -38,11 +38,11 @@ Jacobi3D(int64 n, double* b, int64 b_len, double* a, int64 a_len, gompss_fault* 
 		(int64)((uint64)n * n * n) <= (int64)((uint64)n * n + 2ull * n + a_len + 1) &&
 		(int64)((uint64)n * n * n) <= (int64)((uint64)n * n + a_len + 1) && n < 262144) {
 		int64 end = n - 1;
-		int64 count = max(end - 1, (int64)0);
-		int64 end_2 = (max(n - 1 - 1, (int64)0) + 3) / 4;
+		int64 count = max(end, (int64)1) - 1;
+		int64 end_2 = (max(n - 1, (int64)1) - 1 + 3) / 4;
 		int64 count_2 = max(end_2, (int64)0);
 		int64 end_3 = n - 1;
-		int64 count_3 = max(end_3 - 1, (int64)0);
+		int64 count_3 = max(end_3, (int64)1) - 1;
 		int64 total = count * count_2 * count_3;
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
@@ -78,11 +78,11 @@ Jacobi3D(int64 n, double* b, int64 b_len, double* a, int64 a_len, gompss_fault* 
 		}
 	} else {
 		int64 end = (uint64)n - 1;
-		int64 count = max((int64)((uint64)end - 1), (int64)0);
+		int64 count = max(end, (int64)1) - 1;
 		int64 end_2 = (uint64)n - 1;
-		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+		int64 count_2 = max(end_2, (int64)1) - 1;
 		int64 end_3 = (uint64)n - 1;
-		int64 count_3 = max((int64)((uint64)end_3 - 1), (int64)0);
+		int64 count_3 = max(end_3, (int64)1) - 1;
 		int64 total = (uint64)count * count_2 * count_3;
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {

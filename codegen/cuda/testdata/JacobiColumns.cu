@@ -34,17 +34,8 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
-struct gompss_divisor {
-	unsigned multiplier, shift;
-};
-
-// div_by is x / y, neither negative, x below 2^31.
-__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
-__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
-
 extern "C" __global__ void
-JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_divisor by, gompss_fault* fault)
+JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
 {
 	if (n <= n + 2 && (double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 &&
 		(double)(n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len)) {
@@ -52,40 +43,40 @@ JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_divisor 
 		if (0 <= w && (int64)n * w + n + 1 <= a_len && (int64)n * w + n + 1 <= (int64)b_len + w &&
 			(int64)n * w + n + w + 1 <= b_len && (int64)n * w + n + 2 <= b_len && w < 134217728 &&
 			n < 134217728 && -134217728 < n) {
-			int end = (max(n - 1 + 1, 0) + 3) / 4;
+			int end = ((1 <= n ? max(n - 1 + 1, 0) : 0) + 3) / 4;
 			int count = max(end, 0);
 			int end_2 = n;
-			int count_2 = max(end_2 - 1 + 1, 0);
+			int count_2 = 1 <= end_2 ? max(end_2 - 1 + 1, 0) : 0;
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = div_by((unsigned)it, by);
+				int rows = (unsigned)it / (unsigned)count_2;
 				int block = rows;
-				int j = 1 + (it - (unsigned)rows * count_2);
+				int64 j = 1 + (it - (int64)rows * count_2);
 				int top = min(1 + (int64)block * 4, (int64)(n + 1));
 				if (top + 4 <= n + 1) {
 					int i = top;
 					int i_2 = top + 1;
 					int i_3 = top + 2;
 					int i_4 = top + 3;
-					double value = (b[(unsigned)(i - 1) * w + j] + b[(unsigned)(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[(unsigned)i * w + j + 1]) / 4.0;
-					double value_2 = (b[(unsigned)(i_2 - 1) * w + j] + b[(unsigned)(i_2 + 1) * w + j] + b[(unsigned)i_2 * w + j - 1] + b[(unsigned)i_2 * w + j + 1]) / 4.0;
-					double value_3 = (b[(unsigned)(i_3 - 1) * w + j] + b[(unsigned)(i_3 + 1) * w + j] + b[(unsigned)i_3 * w + j - 1] + b[(unsigned)i_3 * w + j + 1]) / 4.0;
-					double value_4 = (b[(unsigned)(i_4 - 1) * w + j] + b[(unsigned)(i_4 + 1) * w + j] + b[(unsigned)i_4 * w + j - 1] + b[(unsigned)i_4 * w + j + 1]) / 4.0;
-					a[(unsigned)i * w + j] = value;
-					a[(unsigned)i_2 * w + j] = value_2;
-					a[(unsigned)i_3 * w + j] = value_3;
-					a[(unsigned)i_4 * w + j] = value_4;
+					double value = (b[(int64)(i - 1) * w + j] + b[(int64)(i + 1) * w + j] + b[(int64)i * w + j - 1] + b[(int64)i * w + j + 1]) / 4.0;
+					double value_2 = (b[(int64)(i_2 - 1) * w + j] + b[(int64)(i_2 + 1) * w + j] + b[(int64)i_2 * w + j - 1] + b[(int64)i_2 * w + j + 1]) / 4.0;
+					double value_3 = (b[(int64)(i_3 - 1) * w + j] + b[(int64)(i_3 + 1) * w + j] + b[(int64)i_3 * w + j - 1] + b[(int64)i_3 * w + j + 1]) / 4.0;
+					double value_4 = (b[(int64)(i_4 - 1) * w + j] + b[(int64)(i_4 + 1) * w + j] + b[(int64)i_4 * w + j - 1] + b[(int64)i_4 * w + j + 1]) / 4.0;
+					a[(int64)i * w + j] = value;
+					a[(int64)i_2 * w + j] = value_2;
+					a[(int64)i_3 * w + j] = value_3;
+					a[(int64)i_4 * w + j] = value_4;
 				} else {
 					for (int i = top; i < n + 1; i++) {
-						a[(unsigned)i * w + j] = (b[(unsigned)(i - 1) * w + j] + b[(unsigned)(i + 1) * w + j] + b[(unsigned)i * w + j - 1] + b[(unsigned)i * w + j + 1]) / 4.0;
+						a[(int64)i * w + j] = (b[(int64)(i - 1) * w + j] + b[(int64)(i + 1) * w + j] + b[(int64)i * w + j - 1] + b[(int64)i * w + j + 1]) / 4.0;
 					}
 				}
 			}
 		} else {
 			int end = n;
-			int count = max(end - 1 + 1, 0);
+			int count = 1 <= end ? max(end - 1 + 1, 0) : 0;
 			int end_2 = n;
-			int count_2 = max(end_2 - 1 + 1, 0);
+			int count_2 = 1 <= end_2 ? max(end_2 - 1 + 1, 0) : 0;
 			int64 total = (int64)count * count_2;
 			bool small = total <= 4294967295ll;
 			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {

@@ -46,10 +46,10 @@ JacobiRows(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault
 		if (0 <= w && (int64)((uint64)n * w + n + 1) <= a_len && (int64)((uint64)n * w + n + 1) <= b_len + w &&
 			(int64)((uint64)n * w + n + w + 1) <= b_len && (int64)((uint64)n * w + n + 2) <= b_len &&
 			w < 134217728 && n < 134217728 && -134217728 < n) {
-			int64 end = (max(n - 1 + 1, (int64)0) + 3) / 4;
+			int64 end = ((1 <= n ? max(n - 1 + 1, (int64)0) : 0) + 3) / 4;
 			int64 count = max(end, (int64)0);
 			int64 end_2 = n;
-			int64 count_2 = max(end_2 - 1 + 1, (int64)0);
+			int64 count_2 = 1 <= end_2 ? max(end_2 - 1 + 1, (int64)0) : 0;
 			int64 total = count * count_2;
 			bool small = total <= 4294967295ll;
 			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
@@ -78,9 +78,9 @@ JacobiRows(int64 n, double* a, int64 a_len, double* b, int64 b_len, gompss_fault
 			}
 		} else {
 			int64 end = n;
-			int64 count = max(end - 1 + 1, (int64)0);
+			int64 count = 1 <= end ? max(end - 1 + 1, (int64)0) : 0;
 			int64 end_2 = n;
-			int64 count_2 = max(end_2 - 1 + 1, (int64)0);
+			int64 count_2 = 1 <= end_2 ? max(end_2 - 1 + 1, (int64)0) : 0;
 			int64 total = (uint64)count * count_2;
 			bool small = total <= 4294967295ll;
 			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {

@@ -44,11 +44,17 @@ LUFactor(int n, double* a, int a_len, gompss_fault* fault)
 				}
 			}
 		} else {
-			for (int i = k + 1 + threadIdx.x; i < n; i += blockDim.x) {
-				a[check_index((int64)i * n + k, a_len, 1, fault)] /= a[check_index((int64)k * n + k, a_len, 2, fault)];
-				#pragma unroll 1
-				for (int j = k + 1; j < n; j++) {
-					a[check_index((int64)i * n + j, a_len, 3, fault)] -= a[check_index((int64)i * n + k, a_len, 4, fault)] * a[check_index((int64)k * n + j, a_len, 5, fault)];
+			int start = k + 1;
+			int end = n;
+			if (start < end) {
+				int total = max(end, start) - start;
+				for (int it = threadIdx.x; it < total; it += blockDim.x) {
+					int i = start + it;
+					a[check_index((int64)i * n + k, a_len, 1, fault)] /= a[check_index((int64)k * n + k, a_len, 2, fault)];
+					#pragma unroll 1
+					for (int j = k + 1; j < n; j++) {
+						a[check_index((int64)i * n + j, a_len, 3, fault)] -= a[check_index((int64)i * n + k, a_len, 4, fault)] * a[check_index((int64)k * n + j, a_len, 5, fault)];
+					}
 				}
 			}
 		}

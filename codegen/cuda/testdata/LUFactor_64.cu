@@ -46,12 +46,17 @@ LUFactor(int64 n, double* a, int64 a_len, gompss_fault* fault)
 				}
 			}
 		} else {
+			int64 start = k + 1;
 			int64 end = n;
-			for (int64 i = (uint64)(k + 1) + threadIdx.x; i < end; i = (uint64)i + blockDim.x) {
-				a[check_index((int64)((uint64)i * n + k), a_len, 1, fault)] /= a[check_index((int64)((uint64)k * n + k), a_len, 2, fault)];
-				#pragma unroll 1
-				for (int64 j = k + 1; j < n; j++) {
-					a[check_index((int64)((uint64)i * n + j), a_len, 3, fault)] -= a[check_index((int64)((uint64)i * n + k), a_len, 4, fault)] * a[check_index((int64)((uint64)k * n + j), a_len, 5, fault)];
+			if (start < end) {
+				int64 total = max(end, start) - start;
+				for (int64 it = threadIdx.x; it < total; it = (uint64)it + blockDim.x) {
+					int64 i = (uint64)start + it;
+					a[check_index((int64)((uint64)i * n + k), a_len, 1, fault)] /= a[check_index((int64)((uint64)k * n + k), a_len, 2, fault)];
+					#pragma unroll 1
+					for (int64 j = k + 1; j < n; j++) {
+						a[check_index((int64)((uint64)i * n + j), a_len, 3, fault)] -= a[check_index((int64)((uint64)i * n + k), a_len, 4, fault)] * a[check_index((int64)((uint64)k * n + j), a_len, 5, fault)];
+					}
 				}
 			}
 		}

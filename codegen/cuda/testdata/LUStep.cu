@@ -31,34 +31,46 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 LUStep(int n, int k, double* m, int m_len, gompss_fault* fault)
 {
-	for (int i = k + 1 + blockIdx.x; i < n; i += gridDim.x) {
-		double f = m[check_index((int64)i * n + k, m_len, 1, fault)] / m[check_index((int64)k * n + k, m_len, 2, fault)];
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			m[check_index((int64)i * n + k, m_len, 3, fault)] = f;
-		}
-		__syncthreads();
-		if (0 <= (int64)n * i + k + 1 && (int64)n * i + n <= m_len && 0 <= (int64)n * k + k + 1 &&
-			(int64)n * k + n <= m_len && n < 134217728 && -134217728 < n && i < 134217728 && -134217728 < i &&
-			k < 134217728 && -134217728 < k) {
-			int end = n;
-			for (int base = k + 1; base < end; base += blockDim.x * 2) {
-				if ((int)(base + blockDim.x * 2) <= end) {
-					int j = base + threadIdx.x;
-					int j_2 = base + (blockDim.x + threadIdx.x);
-					double value = m[(unsigned)i * n + j] - f * m[(unsigned)k * n + j];
-					double value_2 = m[(unsigned)i * n + j_2] - f * m[(unsigned)k * n + j_2];
-					m[(unsigned)i * n + j] = value;
-					m[(unsigned)i * n + j_2] = value_2;
-				} else {
-					for (int j = base + threadIdx.x; j < n; j += blockDim.x) {
-						m[(unsigned)i * n + j] -= f * m[(unsigned)k * n + j];
+	int start = k + 1;
+	int end = n;
+	if (start < end) {
+		int total = max(end, start) - start;
+		for (int it = blockIdx.x; it < total; it += gridDim.x) {
+			int i = start + it;
+			double f = m[check_index((int64)i * n + k, m_len, 1, fault)] / m[check_index((int64)k * n + k, m_len, 2, fault)];
+			__syncthreads();
+			if (threadIdx.x == 0) {
+				m[check_index((int64)i * n + k, m_len, 3, fault)] = f;
+			}
+			__syncthreads();
+			if (0 <= (int64)n * i + k + 1 && (int64)n * i + n <= m_len && 0 <= (int64)n * k + k + 1 &&
+				(int64)n * k + n <= m_len && n < 134217728 && -134217728 < n && i < 134217728 &&
+				-134217728 < i && k < 134217728 && -134217728 < k) {
+				int end_2 = n;
+				for (int base = k + 1; base < end_2; base += blockDim.x * 2) {
+					if ((int)(base + blockDim.x * 2) <= end_2) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						double value = m[(unsigned)i * n + j] - f * m[(unsigned)k * n + j];
+						double value_2 = m[(unsigned)i * n + j_2] - f * m[(unsigned)k * n + j_2];
+						m[(unsigned)i * n + j] = value;
+						m[(unsigned)i * n + j_2] = value_2;
+					} else {
+						for (int j = base + threadIdx.x; j < n; j += blockDim.x) {
+							m[(unsigned)i * n + j] -= f * m[(unsigned)k * n + j];
+						}
 					}
 				}
-			}
-		} else {
-			for (int j = k + 1 + threadIdx.x; j < n; j += blockDim.x) {
-				m[check_index((int64)i * n + j, m_len, 4, fault)] -= f * m[check_index((int64)k * n + j, m_len, 5, fault)];
+			} else {
+				int start_2 = k + 1;
+				int end_2 = n;
+				if (start_2 < end_2) {
+					int total_2 = max(end_2, start_2) - start_2;
+					for (int it_2 = threadIdx.x; it_2 < total_2; it_2 += blockDim.x) {
+						int j = start_2 + it_2;
+						m[check_index((int64)i * n + j, m_len, 4, fault)] -= f * m[check_index((int64)k * n + j, m_len, 5, fault)];
+					}
+				}
 			}
 		}
 	}

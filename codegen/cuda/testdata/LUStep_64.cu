@@ -31,37 +31,47 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 LUStep(int64 n, int64 k, double* m, int64 m_len, gompss_fault* fault)
 {
+	int64 start = (uint64)k + 1;
 	int64 end = n;
-	for (int64 i = (uint64)k + 1 + blockIdx.x; i < end; i = (uint64)i + gridDim.x) {
-		double f = m[check_index((int64)((uint64)i * n + k), m_len, 1, fault)] / m[check_index((int64)((uint64)k * n + k), m_len, 2, fault)];
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			m[check_index((int64)((uint64)i * n + k), m_len, 3, fault)] = f;
-		}
-		__syncthreads();
-		if (0 <= (int64)((uint64)n * i + k + 1) && (int64)((uint64)n * i + n) <= m_len &&
-			0 <= (int64)((uint64)n * k + k + 1) && (int64)((uint64)n * k + n) <= m_len && n < 134217728 &&
-			-134217728 < n && i < 134217728 && -134217728 < i && k < 134217728 && -134217728 < k) {
-			int64 end_2 = n;
-			for (int64 base = k + 1; base < end_2; base += (int64)blockDim.x * 2) {
-				if (base + (int64)blockDim.x * 2 <= end_2) {
-					int64 j = base + threadIdx.x;
-					int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
-					double value = m[i * n + j] - f * m[k * n + j];
-					double value_2 = m[i * n + j_2] - f * m[k * n + j_2];
-					m[i * n + j] = value;
-					m[i * n + j_2] = value_2;
-				} else {
-					int64 end_3 = n;
-					for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
-						m[i * n + j] -= f * m[k * n + j];
+	if (start < end) {
+		int64 total = (uint64)max(end, start) - start;
+		for (int64 it = blockIdx.x; it < total; it = (uint64)it + gridDim.x) {
+			int64 i = (uint64)start + it;
+			double f = m[check_index((int64)((uint64)i * n + k), m_len, 1, fault)] / m[check_index((int64)((uint64)k * n + k), m_len, 2, fault)];
+			__syncthreads();
+			if (threadIdx.x == 0) {
+				m[check_index((int64)((uint64)i * n + k), m_len, 3, fault)] = f;
+			}
+			__syncthreads();
+			if (0 <= (int64)((uint64)n * i + k + 1) && (int64)((uint64)n * i + n) <= m_len &&
+				0 <= (int64)((uint64)n * k + k + 1) && (int64)((uint64)n * k + n) <= m_len && n < 134217728 &&
+				-134217728 < n && i < 134217728 && -134217728 < i && k < 134217728 && -134217728 < k) {
+				int64 end_2 = n;
+				for (int64 base = k + 1; base < end_2; base += (int64)blockDim.x * 2) {
+					if (base + (int64)blockDim.x * 2 <= end_2) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						double value = m[i * n + j] - f * m[k * n + j];
+						double value_2 = m[i * n + j_2] - f * m[k * n + j_2];
+						m[i * n + j] = value;
+						m[i * n + j_2] = value_2;
+					} else {
+						int64 end_3 = n;
+						for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+							m[i * n + j] -= f * m[k * n + j];
+						}
 					}
 				}
-			}
-		} else {
-			int64 end_2 = n;
-			for (int64 j = (uint64)k + 1 + threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
-				m[check_index((int64)((uint64)i * n + j), m_len, 4, fault)] -= f * m[check_index((int64)((uint64)k * n + j), m_len, 5, fault)];
+			} else {
+				int64 start_2 = (uint64)k + 1;
+				int64 end_2 = n;
+				if (start_2 < end_2) {
+					int64 total_2 = (uint64)max(end_2, start_2) - start_2;
+					for (int64 it_2 = threadIdx.x; it_2 < total_2; it_2 = (uint64)it_2 + blockDim.x) {
+						int64 j = (uint64)start_2 + it_2;
+						m[check_index((int64)((uint64)i * n + j), m_len, 4, fault)] -= f * m[check_index((int64)((uint64)k * n + j), m_len, 5, fault)];
+					}
+				}
 			}
 		}
 	}

@@ -77,7 +77,7 @@ Move(int lo, int hi, float dt, float* px, int px_len, float* py, int py_len, flo
 		int start = lo;
 		int end = hi;
 		if (start < end) {
-			int total = max(end - start, 0);
+			int total = max(end, start) - start;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 				int i = start + it;
 				px[check_index(i, px_len, 1, fault)] += dt * vx[check_index(i, vx_len, 2, fault)];

@@ -78,7 +78,7 @@ Move(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_
 		int64 start = lo;
 		int64 end = hi;
 		if (start < end) {
-			int64 total = max((int64)((uint64)end - start), (int64)0);
+			int64 total = (uint64)max(end, start) - start;
 			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 				int64 i = (uint64)start + it;
 				px[check_index(i, px_len, 1, fault)] += dt * vx[check_index(i, vx_len, 2, fault)];

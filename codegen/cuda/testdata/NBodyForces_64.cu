@@ -48,13 +48,13 @@ NBodyForces(int64 lo, int64 hi, float* px, int64 px_len, float* py, int64 py_len
 	__shared__ float slots[256];
 	__shared__ float slots_2[256];
 	__shared__ float slots_3[256];
-	if (max((int64)((uint64)hi - lo), (int64)0) <= 512 &&
-		min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096) >= 2) {
-		int64 end = (uint64)max((int64)((uint64)hi - lo), (int64)0) * min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
+	if ((int64)((uint64)max(hi, lo) - lo) <= 512 &&
+		min(1024 / max((int64)((uint64)max(hi, lo) - lo), (int64)1), max(px_len, (int64)0) / 4096) >= 2) {
+		int64 end = ((uint64)max(hi, lo) - lo) * min(1024 / max((int64)((uint64)max(hi, lo) - lo), (int64)1), max(px_len, (int64)0) / 4096);
 		for (int64 piece = blockIdx.x; piece < end; piece = (uint64)piece + gridDim.x) {
-			int64 parts = min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
-			int64 part = piece / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1);
-			int64 rest = piece - (uint64)part * max(max((int64)((uint64)hi - lo), (int64)0), (int64)1);
+			int64 parts = min(1024 / max((int64)((uint64)max(hi, lo) - lo), (int64)1), max(px_len, (int64)0) / 4096);
+			int64 part = piece / max((int64)((uint64)max(hi, lo) - lo), (int64)1);
+			int64 rest = piece - (uint64)part * max((int64)((uint64)max(hi, lo) - lo), (int64)1);
 			int64 long_2 = (max(px_len, (int64)0) + parts - 1) / parts;
 			int64 from = min((int64)((uint64)part * long_2), px_len);
 			int64 to = min((int64)((uint64)from + long_2), px_len);
@@ -69,7 +69,7 @@ NBodyForces(int64 lo, int64 hi, float* px, int64 px_len, float* py, int64 py_len
 			float fz_2 = 0.0f;
 			int64 start = from;
 			int64 end_2 = to;
-			int64 total = max((int64)((uint64)end_2 - start), (int64)0);
+			int64 total = (uint64)max(end_2, start) - start;
 			int64 block = max((int64)((uint64)total + 511) / 512, (int64)1) * 64;
 			if (0 <= from && to <= px_len && 0 <= i && (int64)((uint64)i + 1) <= px_len && to <= py_len &&
 				(int64)((uint64)i + 1) <= py_len && to <= pz_len && (int64)((uint64)i + 1) <= pz_len &&
@@ -290,11 +290,11 @@ NBodyForces_2(int64 lo, int64 hi, float dt, int64 px_len, float* vx, int64 vx_le
 	__shared__ float slots[256];
 	__shared__ float slots_2[256];
 	__shared__ float slots_3[256];
-	if (max((int64)((uint64)hi - lo), (int64)0) <= 512 &&
-		min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096) >= 2) {
-		int64 end = max((int64)((uint64)hi - lo), (int64)0);
+	if ((int64)((uint64)max(hi, lo) - lo) <= 512 &&
+		min(1024 / max((int64)((uint64)max(hi, lo) - lo), (int64)1), max(px_len, (int64)0) / 4096) >= 2) {
+		int64 end = (uint64)max(hi, lo) - lo;
 		for (int64 number = blockIdx.x; number < end; number = (uint64)number + gridDim.x) {
-			int64 parts = min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
+			int64 parts = min(1024 / max((int64)((uint64)max(hi, lo) - lo), (int64)1), max(px_len, (int64)0) / 4096);
 			int64 i = (uint64)lo + number;
 			float fx = 0.0f;
 			float fy = 0.0f;
@@ -303,7 +303,7 @@ NBodyForces_2(int64 lo, int64 hi, float dt, int64 px_len, float* vx, int64 vx_le
 			float fx_2 = 0.0f;
 			float fy_2 = 0.0f;
 			float fz_2 = 0.0f;
-			int64 end_2 = min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
+			int64 end_2 = min(1024 / max((int64)((uint64)max(hi, lo) - lo), (int64)1), max(px_len, (int64)0) / 4096);
 			int64 total = max(end_2, (int64)0);
 			int64 block = max((total + 511) / 512, (int64)1) * 64;
 			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
@@ -380,7 +380,7 @@ NBodyForces_3(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, 
 	__shared__ __align__(16) Array<float, 4> tile0[64];
 	__shared__ __align__(16) Array<float, 4> tile1[64];
 	__shared__ __align__(16) Array<float, 4> tile2[64];
-	if (!(max((int64)((uint64)hi - lo), (int64)0) <= 512 && min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096) >= 2)) {
+	if (!((int64)((uint64)max(hi, lo) - lo) <= 512 && min(1024 / max((int64)((uint64)max(hi, lo) - lo), (int64)1), max(px_len, (int64)0) / 4096) >= 2)) {
 		if (0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len &&
 			hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968ll &&
 			hi < 36028797018963968ll && -36028797018963968ll < hi) {
@@ -503,7 +503,7 @@ NBodyForces_3(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, 
 			int64 start = lo;
 			int64 end = hi;
 			if (start < end) {
-				int64 total = max((int64)((uint64)end - start), (int64)0);
+				int64 total = (uint64)max(end, start) - start;
 				for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 					int64 i = (uint64)start + it;
 					float fx = 0.0f;

@@ -46,8 +46,8 @@ NestConvolve(int n, int m, float* x, int x_len, float* f, int f_len, float* y, i
 		int height = blockDim.x / 32 * 8;
 		int bottom = n - 3;
 		int right = m - 3;
-		int across = (max(m - 3 - 3, 0) + 32 - 1) / 32;
-		int down = (max(n - 3 - 3, 0) + height - 1) / height;
+		int across = (max(m - 3, 3) - 3 + 32 - 1) / 32;
+		int down = (max(n - 3, 3) - 3 + height - 1) / height;
 		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
 			int line = min(block / across, (int64)down);
 			int i0 = max(min(3 + (int64)line * height, (int64)bottom), (int64)3);
@@ -499,9 +499,9 @@ NestConvolve(int n, int m, float* x, int x_len, float* f, int f_len, float* y, i
 		}
 	} else {
 		int end = n - 3;
-		int count = max(end - 3, 0);
+		int count = max(end, 3) - 3;
 		int end_2 = m - 3;
-		int count_2 = max(end_2 - 3, 0);
+		int count_2 = max(end_2, 3) - 3;
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = div_by((unsigned)it, by);

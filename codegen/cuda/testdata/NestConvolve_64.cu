@@ -37,8 +37,8 @@ NestConvolve(int64 n, int64 m, float* x, int64 x_len, float* f, int64 f_len, flo
 		int64 height = (int64)(blockDim.x / 32) * 8;
 		int64 bottom = n - 3;
 		int64 right = m - 3;
-		int64 across = (max(m - 3 - 3, (int64)0) + 32 - 1) / 32;
-		int64 down = (max(n - 3 - 3, (int64)0) + height - 1) / height;
+		int64 across = (max(m - 3, (int64)3) - 3 + 32 - 1) / 32;
+		int64 down = (max(n - 3, (int64)3) - 3 + height - 1) / height;
 		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);
 			int64 i0 = max(min(3 + line * height, bottom), (int64)3);
@@ -490,9 +490,9 @@ NestConvolve(int64 n, int64 m, float* x, int64 x_len, float* f, int64 f_len, flo
 		}
 	} else {
 		int64 end = (uint64)n - 3;
-		int64 count = max((int64)((uint64)end - 3), (int64)0);
+		int64 count = max(end, (int64)3) - 3;
 		int64 end_2 = (uint64)m - 3;
-		int64 count_2 = max((int64)((uint64)end_2 - 3), (int64)0);
+		int64 count_2 = max(end_2, (int64)3) - 3;
 		int64 total = (uint64)count * count_2;
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {

@@ -52,10 +52,10 @@ NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, g
 		int height = blockDim.x / 32 * 4;
 		int bottom = m - 1;
 		int right = l - 1;
-		int across = (max(l - 1 - 1, 0) + 32 - 1) / 32;
-		int down = (max(m - 1 - 1, 0) + height - 1) / height;
+		int across = (max(l - 1, 1) - 1 + 32 - 1) / 32;
+		int down = (max(m - 1, 1) - 1 + height - 1) / height;
 		int plane = down * across;
-		int count = max(n - 1 - 1, 0);
+		int count = max(n - 1, 1) - 1;
 		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int inPlane = block - (uint64)outer * plane;
@@ -91,11 +91,11 @@ NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, g
 		}
 	} else {
 		int end = n - 1;
-		int count = max(end - 1, 0);
+		int count = max(end, 1) - 1;
 		int end_2 = m - 1;
-		int count_2 = max(end_2 - 1, 0);
+		int count_2 = max(end_2, 1) - 1;
 		int end_3 = l - 1;
-		int count_3 = max(end_3 - 1, 0);
+		int count_3 = max(end_3, 1) - 1;
 		int total = count * count_2 * count_3;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
 			int rows = div_by((unsigned)it, by);

@@ -43,10 +43,10 @@ NestSevenPoints(int64 n, int64 m, int64 l, float* x, int64 x_len, float* y, int6
 		int64 height = (int64)(blockDim.x / 32) * 4;
 		int64 bottom = m - 1;
 		int64 right = l - 1;
-		int64 across = (max(l - 1 - 1, (int64)0) + 32 - 1) / 32;
-		int64 down = (max(m - 1 - 1, (int64)0) + height - 1) / height;
+		int64 across = (max(l - 1, (int64)1) - 1 + 32 - 1) / 32;
+		int64 down = (max(m - 1, (int64)1) - 1 + height - 1) / height;
 		int64 plane = down * across;
-		int64 count = max(n - 1 - 1, (int64)0);
+		int64 count = max(n - 1, (int64)1) - 1;
 		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - (uint64)outer * plane;
@@ -82,11 +82,11 @@ NestSevenPoints(int64 n, int64 m, int64 l, float* x, int64 x_len, float* y, int6
 		}
 	} else {
 		int64 end = (uint64)n - 1;
-		int64 count = max((int64)((uint64)end - 1), (int64)0);
+		int64 count = max(end, (int64)1) - 1;
 		int64 end_2 = (uint64)m - 1;
-		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+		int64 count_2 = max(end_2, (int64)1) - 1;
 		int64 end_3 = (uint64)l - 1;
-		int64 count_3 = max((int64)((uint64)end_3 - 1), (int64)0);
+		int64 count_3 = max(end_3, (int64)1) - 1;
 		int64 total = (uint64)count * count_2 * count_3;
 		bool small = total <= 4294967295ll;
 		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {

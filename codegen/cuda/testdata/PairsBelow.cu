@@ -40,7 +40,7 @@ PairsBelow(int n, int64* x, int x_len, int64* out, int out_len, int64* s, int64*
 	int64 most_2 = (-9223372036854775807ll - 1);
 	if (n <= x_len) {
 		int start = n - 1;
-		int count = max(start + 1, 0);
+		int count = start >= 0 ? max(start + 1, 0) : 0;
 		int end = n / 2;
 		int count_2 = max(end, 0);
 		int total = count * count_2;
@@ -73,7 +73,7 @@ PairsBelow(int n, int64* x, int x_len, int64* out, int out_len, int64* s, int64*
 		}
 	} else {
 		int start = n - 1;
-		int count = max(start + 1, 0);
+		int count = start >= 0 ? max(start + 1, 0) : 0;
 		int end = n / 2;
 		int count_2 = max(end, 0);
 		int total = count * count_2;

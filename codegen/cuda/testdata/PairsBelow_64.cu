@@ -40,7 +40,7 @@ PairsBelow(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* s, 
 	int64 most_2 = (-9223372036854775807ll - 1);
 	if (n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
 		int64 start = n - 1;
-		int64 count = max(start + 1, (int64)0);
+		int64 count = start >= 0 ? max(start + 1, (int64)0) : 0;
 		int64 end = n / 2;
 		int64 count_2 = max(end, (int64)0);
 		int64 total = (uint64)count * count_2;
@@ -74,7 +74,7 @@ PairsBelow(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* s, 
 		}
 	} else {
 		int64 start = (uint64)n - 1;
-		int64 count = max((int64)((uint64)start + 1), (int64)0);
+		int64 count = start >= 0 ? max((int64)((uint64)start + 1), (int64)0) : 0;
 		int64 end = n / 2;
 		int64 count_2 = max(end, (int64)0);
 		int64 total = (uint64)count * count_2;

@@ -61,9 +61,14 @@ PrefixSums_2(int64* x, int x_len, Array<int64, 1024>* sParts, gompss_fault* faul
 		__syncthreads();
 		int64 s_4 = 0;
 		{
+			int64 start = (int64)chunk * width;
 			int end = min((int64)x_len, (int64)chunk * width + width);
-			for (int64 i = (int64)chunk * width + threadIdx.x; i < end; i += blockDim.x) {
-				s_4 = (uint64)s_4 + x[check_index(i, x_len, 2, fault)];
+			if (start < end) {
+				int64 total_2 = max((int64)end, start) - start;
+				for (int64 it = threadIdx.x; it < total_2; it += blockDim.x) {
+					int64 i = start + it;
+					s_4 = (uint64)s_4 + x[check_index(i, x_len, 2, fault)];
+				}
 			}
 		}
 		for (int d = 16; d > 0; d /= 2) {
@@ -166,13 +171,13 @@ PrefixSums_4(int64* x, int x_len, int64* y, int y_len, Array<int64, 1024>* sPart
 		int64 s_3 = chunk == chunks - 1 ? s[0] : sParts[0].v[chunk];
 		int64 start = (int64)chunk * width;
 		int end = min((int64)x_len, (int64)chunk * width + width);
-		int count = max(end - start, (int64)0);
-		int total_2 = count;
+		int64 count = max((int64)end, start) - start;
+		int64 total_2 = count;
 		int64 carry = s_3;
 		int64 s_4 = 0;
 		int64 parity = 0;
-		for (int base = 0; base < total_2; base += blockDim.x) {
-			int it = base + threadIdx.x;
+		for (int64 base = 0; base < total_2; base += blockDim.x) {
+			int64 it = base + threadIdx.x;
 			bool on = it < total_2;
 			int lane = threadIdx.x % min(32, 32);
 			int warp = threadIdx.x / min(32, 32);

@@ -61,9 +61,14 @@ PrefixSums_2(int64* x, int64 x_len, Array<int64, 1024>* sParts, gompss_fault* fa
 		__syncthreads();
 		int64 s_4 = 0;
 		{
+			int64 start = (uint64)chunk * width;
 			int64 end = min(x_len, (int64)((uint64)chunk * width + width));
-			for (int64 i = (uint64)chunk * width + threadIdx.x; i < end; i += blockDim.x) {
-				s_4 = (uint64)s_4 + x[check_index(i, x_len, 2, fault)];
+			if (start < end) {
+				int64 total_2 = (uint64)max(end, start) - start;
+				for (int64 it = threadIdx.x; it < total_2; it = (uint64)it + blockDim.x) {
+					int64 i = (uint64)start + it;
+					s_4 = (uint64)s_4 + x[check_index(i, x_len, 2, fault)];
+				}
 			}
 		}
 		for (int64 d = 16; d > 0; d /= 2) {
@@ -166,7 +171,7 @@ PrefixSums_4(int64* x, int64 x_len, int64* y, int64 y_len, Array<int64, 1024>* s
 		int64 s_3 = chunk == chunks - 1 ? s[0] : sParts[0].v[chunk];
 		int64 start = (uint64)chunk * width;
 		int64 end = min(x_len, (int64)((uint64)chunk * width + width));
-		int64 count = max((int64)((uint64)end - start), (int64)0);
+		int64 count = (uint64)max(end, start) - start;
 		int64 total_2 = count;
 		int64 carry = s_3;
 		int64 s_4 = 0;

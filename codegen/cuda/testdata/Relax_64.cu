@@ -55,17 +55,27 @@ Relax(float* x, int64 x_len, float* w, int64 w_len, float* scratch, int64 scratc
 							scratchPart[check_index(i - b * 32, 32, 3, fault)] = (left + 2.0f * xPart[check_index(i - b * 32, 32, 4, fault)] + right) * w[sweep];
 						}
 					} else {
+						int64 start = b * 32;
 						int64 end_2 = min(b * 32 + 32, x_len);
-						for (int64 i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-							float left = xPart[check_index(max(i - 1, b * 32) - b * 32, 32, 5, fault)];
-							float right = xPart[check_index(min(min(i + 1, b * 32 + 31), x_len - 1) - b * 32, 32, 6, fault)];
-							scratchPart[check_index(i - b * 32, 32, 7, fault)] = (left + 2.0f * xPart[check_index(i - b * 32, 32, 8, fault)] + right) * w[check_index(sweep, w_len, 9, fault)];
+						if (start < end_2) {
+							int64 total = max(end_2, start) - start;
+							for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
+								int64 i = start + it;
+								float left = xPart[check_index(max(i - 1, b * 32) - b * 32, 32, 5, fault)];
+								float right = xPart[check_index(min(min(i + 1, b * 32 + 31), x_len - 1) - b * 32, 32, 6, fault)];
+								scratchPart[check_index(i - b * 32, 32, 7, fault)] = (left + 2.0f * xPart[check_index(i - b * 32, 32, 8, fault)] + right) * w[check_index(sweep, w_len, 9, fault)];
+							}
 						}
 					}
 					__syncthreads();
+					int64 start = b * 32;
 					int64 end_2 = min(b * 32 + 32, x_len);
-					for (int64 i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-						xPart[check_index(i - b * 32, 32, 10, fault)] = scratchPart[check_index(i - b * 32, 32, 11, fault)];
+					if (start < end_2) {
+						int64 total = max(end_2, start) - start;
+						for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
+							int64 i = start + it;
+							xPart[check_index(i - b * 32, 32, 10, fault)] = scratchPart[check_index(i - b * 32, 32, 11, fault)];
+						}
 					}
 				}
 				if (x_len < 65) {
@@ -99,17 +109,27 @@ Relax(float* x, int64 x_len, float* w, int64 w_len, float* scratch, int64 scratc
 						}
 					}
 				} else {
+					int64 start = b * 32;
 					int64 end_2 = min(b * 32 + 32, x_len);
-					for (int64 i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-						float left = x[check_index(max(i - 1, b * 32), x_len, 15, fault)];
-						float right = x[check_index(min(min(i + 1, b * 32 + 31), x_len - 1), x_len, 16, fault)];
-						scratch[check_index(i, scratch_len, 17, fault)] = (left + 2.0f * x[i] + right) * w[check_index(sweep, w_len, 18, fault)];
+					if (start < end_2) {
+						int64 total = max(end_2, start) - start;
+						for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
+							int64 i = start + it;
+							float left = x[check_index(max(i - 1, b * 32), x_len, 15, fault)];
+							float right = x[check_index(min(min(i + 1, b * 32 + 31), x_len - 1), x_len, 16, fault)];
+							scratch[check_index(i, scratch_len, 17, fault)] = (left + 2.0f * x[i] + right) * w[check_index(sweep, w_len, 18, fault)];
+						}
 					}
 				}
 				__syncthreads();
+				int64 start = b * 32;
 				int64 end_2 = min(b * 32 + 32, x_len);
-				for (int64 i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-					x[i] = scratch[check_index(i, scratch_len, 19, fault)];
+				if (start < end_2) {
+					int64 total = max(end_2, start) - start;
+					for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
+						int64 i = start + it;
+						x[i] = scratch[check_index(i, scratch_len, 19, fault)];
+					}
 				}
 			}
 			if (x_len < 65) {

@@ -36,8 +36,13 @@ Strides(int* x, int x_len, int n, gompss_fault* fault)
 			x[i] = (uint64)x[i] + i;
 		}
 	} else {
-		for (int64 i = (int64)(n - 1) + (int)((blockIdx.x * blockDim.x + threadIdx.x) * -3u); i >= 0; i += (int)(gridDim.x * blockDim.x * -3u)) {
-			x[check_index(i, x_len, 1, fault)] = (uint64)x[check_index(i, x_len, 2, fault)] + i;
+		int start = n - 1;
+		if (start >= 0) {
+			int total = max((start + 3) / 3, 0);
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int i = start + it * -3;
+				x[check_index(i, x_len, 1, fault)] = (unsigned)x[check_index(i, x_len, 2, fault)] + i;
+			}
 		}
 	}
 }
@@ -59,8 +64,13 @@ Strides_2(int* y, int y_len, int n, gompss_fault* fault)
 extern "C" __global__ void
 Strides_3(int* y, int y_len, int n, gompss_fault* fault)
 {
+	int start = n - 1;
 	int end = n / 2;
-	for (int i = n - 1 + (blockIdx.x * blockDim.x + threadIdx.x) * -1u; i > end; i += gridDim.x * blockDim.x * -1u) {
-		y[check_index(i, y_len, 5, fault)] = (unsigned)y[check_index(i, y_len, 6, fault)] * 2;
+	if (start > end) {
+		int total = max(start, end) - end;
+		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int i = start + it * -1;
+			y[check_index(i, y_len, 5, fault)] = (unsigned)y[check_index(i, y_len, 6, fault)] * 2;
+		}
 	}
 }

@@ -36,8 +36,13 @@ Strides(int* x, int64 x_len, int64 n, gompss_fault* fault)
 			x[i] = (unsigned)x[i] + (int)i;
 		}
 	} else {
-		for (int64 i = (uint64)n - 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x) * -3; i >= 0; i += (int64)gridDim.x * blockDim.x * -3) {
-			x[check_index(i, x_len, 1, fault)] = (unsigned)x[check_index(i, x_len, 2, fault)] + (int)i;
+		int64 start = (uint64)n - 1;
+		if (start >= 0) {
+			int64 total = max((int64)((uint64)start + 3) / 3, (int64)0);
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+				int64 i = start + it * -3;
+				x[check_index(i, x_len, 1, fault)] = (unsigned)x[check_index(i, x_len, 2, fault)] + (int)i;
+			}
 		}
 	}
 }
@@ -61,8 +66,13 @@ Strides_2(int* y, int64 y_len, int64 n, gompss_fault* fault)
 extern "C" __global__ void
 Strides_3(int* y, int64 y_len, int64 n, gompss_fault* fault)
 {
+	int64 start = (uint64)n - 1;
 	int64 end = n / 2;
-	for (int64 i = (uint64)n - 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x) * -1; i > end; i += (int64)gridDim.x * blockDim.x * -1) {
-		y[check_index(i, y_len, 5, fault)] = (unsigned)y[check_index(i, y_len, 6, fault)] * 2;
+	if (start > end) {
+		int64 total = (uint64)max(start, end) - end;
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+			int64 i = start + (uint64)it * -1ull;
+			y[check_index(i, y_len, 5, fault)] = (unsigned)y[check_index(i, y_len, 6, fault)] * 2;
+		}
 	}
 }

@@ -76,7 +76,7 @@ extern "C" __global__ void
 TimeSteps_2(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_len, int b_cap, int64* turn, unsigned* meet,
 	gompss_fault* fault)
 {
-	if ((int64)max(n - 1 - 1, 0) * max(n - 1 - 1, 0) >= 2457) {
+	if ((int64)(max(n - 1, 1) - 1) * (max(n - 1, 1) - 1) >= 2457) {
 		Slice<float> dst = Slice<float>{b, b_len, b_cap};
 		Slice<float> src = Slice<float>{a, a_len, a_cap};
 		int64 turn_2 = turn[0];
@@ -87,10 +87,10 @@ TimeSteps_2(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 				{
 					if (0 <= n && (int64)n * n <= n + dst.len + 1 && (int64)n * n <= 2 * n + src.len + 1 &&
 						(int64)n * n <= src.len + 1 && (int64)n * n <= n + src.len && n < 134217728) {
-						int end = (max(n - 1 - 1, 0) + 3) / 4;
+						int end = (max(n - 1, 1) - 1 + 3) / 4;
 						int count = max(end, 0);
 						int end_2 = n - 1;
-						int count_2 = max(end_2 - 1, 0);
+						int count_2 = max(end_2, 1) - 1;
 						int64 total = (int64)count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
@@ -119,9 +119,9 @@ TimeSteps_2(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 						}
 					} else {
 						int end = n - 1;
-						int count = max(end - 1, 0);
+						int count = max(end, 1) - 1;
 						int end_2 = n - 1;
-						int count_2 = max(end_2 - 1, 0);
+						int count_2 = max(end_2, 1) - 1;
 						int64 total = (int64)count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
@@ -139,10 +139,10 @@ TimeSteps_2(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 				{
 					if (0 <= n && (int64)n * n <= n + src.len + 1 && (int64)n * n <= 2 * n + dst.len + 1 &&
 						(int64)n * n <= dst.len + 1 && (int64)n * n <= n + dst.len && n < 134217728) {
-						int end = (max(n - 1 - 1, 0) + 3) / 4;
+						int end = (max(n - 1, 1) - 1 + 3) / 4;
 						int count = max(end, 0);
 						int end_2 = n - 1;
-						int count_2 = max(end_2 - 1, 0);
+						int count_2 = max(end_2, 1) - 1;
 						int64 total = (int64)count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
@@ -171,9 +171,9 @@ TimeSteps_2(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 						}
 					} else {
 						int end = n - 1;
-						int count = max(end - 1, 0);
+						int count = max(end, 1) - 1;
 						int end_2 = n - 1;
-						int count_2 = max(end_2 - 1, 0);
+						int count_2 = max(end_2, 1) - 1;
 						int64 total = (int64)count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
@@ -199,7 +199,7 @@ extern "C" __global__ void
 TimeSteps_3(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_len, int b_cap, int64* turn,
 	gompss_divisor by, gompss_fault* fault)
 {
-	if (!((int64)max(n - 1 - 1, 0) * max(n - 1 - 1, 0) >= 2457)) {
+	if (!((int64)(max(n - 1, 1) - 1) * (max(n - 1, 1) - 1) >= 2457)) {
 		Slice<float> dst = Slice<float>{b, b_len, b_cap};
 		Slice<float> src = Slice<float>{a, a_len, a_cap};
 		for (int t = 0; t < steps; t++) {
@@ -207,10 +207,10 @@ TimeSteps_3(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 			if (turn[0] == 0) {
 				if (0 <= n && (int64)n * n <= n + dst.len + 1 && (int64)n * n <= 2 * n + src.len + 1 &&
 					(int64)n * n <= src.len + 1 && (int64)n * n <= n + src.len && n < 134217728) {
-					int end = (max(n - 1 - 1, 0) + 3) / 4;
+					int end = (max(n - 1, 1) - 1 + 3) / 4;
 					int count = max(end, 0);
 					int end_2 = n - 1;
-					int count_2 = max(end_2 - 1, 0);
+					int count_2 = max(end_2, 1) - 1;
 					int total = count * count_2;
 					for (int it = threadIdx.x; it < total; it += blockDim.x) {
 						int rows = div_by((unsigned)it, by);
@@ -238,9 +238,9 @@ TimeSteps_3(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 					}
 				} else {
 					int end = n - 1;
-					int count = max(end - 1, 0);
+					int count = max(end, 1) - 1;
 					int end_2 = n - 1;
-					int count_2 = max(end_2 - 1, 0);
+					int count_2 = max(end_2, 1) - 1;
 					int64 total = (int64)count * count_2;
 					bool small = total <= 4294967295ll;
 					for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
@@ -257,10 +257,10 @@ TimeSteps_3(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 			} else {
 				if (0 <= n && (int64)n * n <= n + src.len + 1 && (int64)n * n <= 2 * n + dst.len + 1 &&
 					(int64)n * n <= dst.len + 1 && (int64)n * n <= n + dst.len && n < 134217728) {
-					int end = (max(n - 1 - 1, 0) + 3) / 4;
+					int end = (max(n - 1, 1) - 1 + 3) / 4;
 					int count = max(end, 0);
 					int end_2 = n - 1;
-					int count_2 = max(end_2 - 1, 0);
+					int count_2 = max(end_2, 1) - 1;
 					int total = count * count_2;
 					for (int it = threadIdx.x; it < total; it += blockDim.x) {
 						int rows = div_by((unsigned)it, by);
@@ -288,9 +288,9 @@ TimeSteps_3(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 					}
 				} else {
 					int end = n - 1;
-					int count = max(end - 1, 0);
+					int count = max(end, 1) - 1;
 					int end_2 = n - 1;
-					int count_2 = max(end_2 - 1, 0);
+					int count_2 = max(end_2, 1) - 1;
 					int64 total = (int64)count * count_2;
 					bool small = total <= 4294967295ll;
 					for (int64 it = threadIdx.x; it < total; it += blockDim.x) {

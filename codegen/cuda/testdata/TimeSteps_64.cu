@@ -67,7 +67,7 @@ extern "C" __global__ void
 TimeSteps_2(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, int64 b_len, int64 b_cap, int64* turn,
 	unsigned* meet, gompss_fault* fault)
 {
-	if ((int64)((uint64)max((int64)((uint64)n - 1 - 1), (int64)0) * max((int64)((uint64)n - 1 - 1), (int64)0)) >= 2457) {
+	if ((int64)((uint64)(max((int64)((uint64)n - 1), (int64)1) - 1) * (max((int64)((uint64)n - 1), (int64)1) - 1)) >= 2457) {
 		Slice<float> dst = Slice<float>{b, b_len, b_cap};
 		Slice<float> src = Slice<float>{a, a_len, a_cap};
 		int64 turn_2 = turn[0];
@@ -80,10 +80,10 @@ TimeSteps_2(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 						(int64)((uint64)n * n) <= (int64)(2ull * n + src.len + 1) &&
 						(int64)((uint64)n * n) <= src.len + 1 &&
 						(int64)((uint64)n * n) <= (int64)((uint64)n + src.len) && n < 134217728) {
-						int64 end = (max(n - 1 - 1, (int64)0) + 3) / 4;
+						int64 end = (max(n - 1, (int64)1) - 1 + 3) / 4;
 						int64 count = max(end, (int64)0);
 						int64 end_2 = n - 1;
-						int64 count_2 = max(end_2 - 1, (int64)0);
+						int64 count_2 = max(end_2, (int64)1) - 1;
 						int64 total = count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
@@ -112,9 +112,9 @@ TimeSteps_2(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 						}
 					} else {
 						int64 end = (uint64)n - 1;
-						int64 count = max((int64)((uint64)end - 1), (int64)0);
+						int64 count = max(end, (int64)1) - 1;
 						int64 end_2 = (uint64)n - 1;
-						int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+						int64 count_2 = max(end_2, (int64)1) - 1;
 						int64 total = (uint64)count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
@@ -134,10 +134,10 @@ TimeSteps_2(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 						(int64)((uint64)n * n) <= (int64)(2ull * n + dst.len + 1) &&
 						(int64)((uint64)n * n) <= dst.len + 1 &&
 						(int64)((uint64)n * n) <= (int64)((uint64)n + dst.len) && n < 134217728) {
-						int64 end = (max(n - 1 - 1, (int64)0) + 3) / 4;
+						int64 end = (max(n - 1, (int64)1) - 1 + 3) / 4;
 						int64 count = max(end, (int64)0);
 						int64 end_2 = n - 1;
-						int64 count_2 = max(end_2 - 1, (int64)0);
+						int64 count_2 = max(end_2, (int64)1) - 1;
 						int64 total = count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
@@ -166,9 +166,9 @@ TimeSteps_2(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 						}
 					} else {
 						int64 end = (uint64)n - 1;
-						int64 count = max((int64)((uint64)end - 1), (int64)0);
+						int64 count = max(end, (int64)1) - 1;
 						int64 end_2 = (uint64)n - 1;
-						int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+						int64 count_2 = max(end_2, (int64)1) - 1;
 						int64 total = (uint64)count * count_2;
 						bool small = total <= 4294967295ll;
 						for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
@@ -194,7 +194,7 @@ extern "C" __global__ void
 TimeSteps_3(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, int64 b_len, int64 b_cap, int64* turn,
 	gompss_fault* fault)
 {
-	if (!((int64)((uint64)max((int64)((uint64)n - 1 - 1), (int64)0) * max((int64)((uint64)n - 1 - 1), (int64)0)) >= 2457)) {
+	if (!((int64)((uint64)(max((int64)((uint64)n - 1), (int64)1) - 1) * (max((int64)((uint64)n - 1), (int64)1) - 1)) >= 2457)) {
 		Slice<float> dst = Slice<float>{b, b_len, b_cap};
 		Slice<float> src = Slice<float>{a, a_len, a_cap};
 		for (int64 t = 0; t < steps; t++) {
@@ -204,10 +204,10 @@ TimeSteps_3(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 					(int64)((uint64)n * n) <= (int64)(2ull * n + src.len + 1) &&
 					(int64)((uint64)n * n) <= src.len + 1 &&
 					(int64)((uint64)n * n) <= (int64)((uint64)n + src.len) && n < 134217728) {
-					int64 end = (max(n - 1 - 1, (int64)0) + 3) / 4;
+					int64 end = (max(n - 1, (int64)1) - 1 + 3) / 4;
 					int64 count = max(end, (int64)0);
 					int64 end_2 = n - 1;
-					int64 count_2 = max(end_2 - 1, (int64)0);
+					int64 count_2 = max(end_2, (int64)1) - 1;
 					int64 total = count * count_2;
 					bool small = total <= 4294967295ll;
 					for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
@@ -236,9 +236,9 @@ TimeSteps_3(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 					}
 				} else {
 					int64 end = (uint64)n - 1;
-					int64 count = max((int64)((uint64)end - 1), (int64)0);
+					int64 count = max(end, (int64)1) - 1;
 					int64 end_2 = (uint64)n - 1;
-					int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+					int64 count_2 = max(end_2, (int64)1) - 1;
 					int64 total = (uint64)count * count_2;
 					bool small = total <= 4294967295ll;
 					for (int64 it = threadIdx.x; it < total; it = (uint64)it + blockDim.x) {
@@ -257,10 +257,10 @@ TimeSteps_3(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 					(int64)((uint64)n * n) <= (int64)(2ull * n + dst.len + 1) &&
 					(int64)((uint64)n * n) <= dst.len + 1 &&
 					(int64)((uint64)n * n) <= (int64)((uint64)n + dst.len) && n < 134217728) {
-					int64 end = (max(n - 1 - 1, (int64)0) + 3) / 4;
+					int64 end = (max(n - 1, (int64)1) - 1 + 3) / 4;
 					int64 count = max(end, (int64)0);
 					int64 end_2 = n - 1;
-					int64 count_2 = max(end_2 - 1, (int64)0);
+					int64 count_2 = max(end_2, (int64)1) - 1;
 					int64 total = count * count_2;
 					bool small = total <= 4294967295ll;
 					for (int64 it = threadIdx.x; it < total; it += blockDim.x) {
@@ -289,9 +289,9 @@ TimeSteps_3(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 					}
 				} else {
 					int64 end = (uint64)n - 1;
-					int64 count = max((int64)((uint64)end - 1), (int64)0);
+					int64 count = max(end, (int64)1) - 1;
 					int64 end_2 = (uint64)n - 1;
-					int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+					int64 count_2 = max(end_2, (int64)1) - 1;
 					int64 total = (uint64)count * count_2;
 					bool small = total <= 4294967295ll;
 					for (int64 it = threadIdx.x; it < total; it = (uint64)it + blockDim.x) {

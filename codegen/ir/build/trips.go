@@ -1,6 +1,7 @@
 package build
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -10,9 +11,120 @@ import (
 // Trips returns the number of iterations of f as an int, given its bounds as ints. A step of zero
 // or of the wrong sign fails as a division by zero.
 func Trips(f *ir.For, lo, hi, step ir.Expr) ir.Expr {
+	far := f.Var.Type.Size == 8 && f.Rel != ir.Ne && !(Near(f.Lo) && (Near(f.Hi) || fromZero(f)))
+	if !far || f.Var.Type.Kind != ir.Uint64 && (f.Rel == ir.Lt || f.Rel == ir.Gt) {
+		return trips(f, lo, hi, step, far)
+	}
+	n, t, at := trips(f, lo, hi, step, false), f.Var.Type, f.At
+	if _, constant := query.Int64(n); constant {
+		return n
+	}
+	return Choose(Compare(f.Rel, Convert(t, lo, at), Convert(t, hi, at), at), n, Int(0, at), at)
+}
+
+// fromZero reports whether the width of f is its signed bound, up from zero or down to it.
+func fromZero(f *ir.For) bool {
+	if f.Var.Type.Kind == ir.Uint64 {
+		return false
+	}
+	zero := f.Lo
+	if f.Rel == ir.Gt || f.Rel == ir.Ge {
+		zero = f.Hi
+	}
+	c, ok := query.Int64(zero)
+	return ok && c == 0
+}
+
+// Near reports whether the absolute value of e is known to be below 2^62: the difference of two
+// such numbers has 64 bits, and a counter that begins at one does not wrap.
+func Near(e ir.Expr) bool { return magnitude(e) <= 62 }
+
+// magnitude returns a number n such that the absolute value of e is at most 2^n; 64 if nothing is
+// known.
+func magnitude(e ir.Expr) int {
+	const length, index, unknown = 48, 32, 64 // bits of lengths of slices, of numbers of teams and threads
+	switch e := e.(type) {
+	case *ir.Const:
+		if c, ok := query.Int64(e); ok && e.T.Kind != ir.Uint64 {
+			return bits.Len64(uint64(max(c, -(c + 1))))
+		}
+		return min(bits.Len64(uint64(e.Bits)), unknown)
+	case *ir.Len:
+		return length
+	case *ir.Query:
+		return index
+	case *ir.Convert:
+		switch from := e.X.Type(); {
+		case !from.IsInteger():
+		case from.Size < 8:
+			return 8 * int(from.Size)
+		default:
+			return magnitude(e.X)
+		}
+	case *ir.Binary:
+		return magnitudeOf(e)
+	case *ir.Math:
+		if e.Fn == ir.IMin || e.Fn == ir.IMax {
+			n := 0
+			for _, x := range e.Args {
+				n = max(n, magnitude(x))
+			}
+			return n
+		}
+	}
+	return unknown
+}
+
+func magnitudeOf(e *ir.Binary) int {
+	const unknown = 64
+	x, y := magnitude(e.X), magnitude(e.Y)
+	whole := min(x, 63) // of numbers of 64 bits with a sign
+	if e.T.Kind == ir.Uint64 {
+		whole = x
+	}
+	n := unknown
+	c, constant := query.Int64(e.Y)
+	switch e.Op {
+	case ir.Add:
+		n = max(x, y) + 1
+	case ir.Sub:
+		if n = max(x, y) + 1; e.T.Kind == ir.Uint64 {
+			n = unknown
+		}
+	case ir.Mul:
+		n = x + y
+	case ir.Div:
+		if n = whole; constant && c > 1 {
+			n -= bits.Len64(uint64(c)) - 1
+		}
+	case ir.Shr:
+		if n = whole; constant && c > 0 {
+			n = max(n-int(min(c, unknown)), 0)
+		}
+	case ir.Rem:
+		n = min(whole, y)
+	case ir.And:
+		if constant && c >= 0 {
+			n = min(n, y)
+		}
+		if k, ok := query.Int64(e.X); ok && k >= 0 {
+			n = min(n, x)
+		}
+	}
+	if size := 8 * int(e.T.Size); e.T.Size < 8 {
+		return min(n, size)
+	}
+	if n > 62 { // it may have wrapped
+		return unknown
+	}
+	return n
+}
+
+// trips is Trips; where far, the bounds may be 2^63 or more behind each other.
+func trips(f *ir.For, lo, hi, step ir.Expr, far bool) ir.Expr {
 	at := f.At
-	up := trip{at: at, from: lo, to: hi, step: step, right: atLeastOne(f.Step)}
-	down := trip{at: at, from: hi, to: lo, step: negate(step, at), right: atMostMinusOne(f.Step)}
+	up := trip{at: at, from: lo, to: hi, step: step, right: atLeastOne(f.Step), far: far}
+	down := trip{at: at, from: hi, to: lo, step: negate(step, at), right: atMostMinusOne(f.Step), far: far}
 	switch f.Rel {
 	case ir.Lt:
 		return up.count(false)
@@ -35,12 +147,20 @@ type trip struct {
 	at             ir.Pos
 	from, to, step ir.Expr
 	right          bool // the loop itself says that the step leads to the end
+	far            bool // to may lie so far before from that their difference is positive
 }
 
 // count is max(0, ceil((to-from)/step)), with to inside the range where inclusive.
 func (t trip) count(inclusive bool) ir.Expr {
-	width := Binary(ir.Sub, t.to, t.from, t.at)
+	to := t.to
+	if t.far {
+		to = IntMath(ir.IMax, t.to, t.from)
+	}
+	width := Binary(ir.Sub, to, t.from, t.at)
 	if c, ok := query.Int64(t.step); ok && c == 1 {
+		if t.far {
+			return width
+		}
 		if inclusive {
 			width = Binary(ir.Add, width, Int(1, t.at), t.at)
 		}

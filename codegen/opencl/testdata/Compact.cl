@@ -82,17 +82,22 @@ kernel void Compact_3(global float *x, long x_at, long x_len, global float *y, l
 				barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 				long n_2 = 0;
 				{
+					long start = (ulong)chunk * width;
 					long end_2 = min(x_len, (long)((ulong)chunk * width + width));
-					long stride_2 = get_local_size(0);
-					long i = (ulong)chunk * width + get_local_id(0);
-					for (; i < end_2; i = (ulong)i + stride_2) {
-						if ((ulong)i >= (ulong)x_len) {
-							gompss_fail(fault, 1, i, x_len);
-							atomic_min(&failed_at, passed);
-							goto meet;
-						}
-						if (x[i] > 0.0f) {
-							n_2 = (ulong)n_2 + 1;
+					if (start < end_2) {
+						long total = (ulong)max(end_2, start) - start;
+						long stride_2 = get_local_size(0);
+						long it = get_local_id(0);
+						for (; it < total; it = (ulong)it + stride_2) {
+							long i = (ulong)start + it;
+							if ((ulong)i >= (ulong)x_len) {
+								gompss_fail(fault, 1, i, x_len);
+								atomic_min(&failed_at, passed);
+								goto meet;
+							}
+							if (x[i] > 0.0f) {
+								n_2 = (ulong)n_2 + 1;
+							}
 						}
 					}
 				}
@@ -243,7 +248,7 @@ kernel void Compact_5(global float *x, long x_at, long x_len, global float *y, l
 				long n_3 = chunk == (long)((ulong)chunks - 1) ? n[0] : nParts[0].v[chunk];
 				long start = (ulong)chunk * width;
 				long end_2 = min(x_len, (long)((ulong)chunk * width + width));
-				long count = max((long)((ulong)end_2 - start), (long)0);
+				long count = (ulong)max(end_2, start) - start;
 				long total = count;
 				long carry = n_3;
 				long n_4 = 0;

@@ -182,7 +182,7 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 		long start = lo;
 		long end = hi;
 		if (start < end) {
-			long total = max((long)((ulong)end - start), (long)0);
+			long total = (ulong)max(end, start) - start;
 			long stride = get_num_groups(0) * get_local_size(0);
 			long it = get_group_id(0) * get_local_size(0) + get_local_id(0);
 			for (; it < total; it = (ulong)it + stride) {

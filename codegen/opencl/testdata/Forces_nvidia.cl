@@ -62,15 +62,15 @@ kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, 
 	fxParts = AT(float, fxParts, fxParts_at);
 	fyParts = AT(float, fyParts, fyParts_at);
 	fzParts = AT(float, fzParts, fzParts_at);
-	for (int once = max((long)((ulong)hi - lo), (long)0) <= 512 && min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096) >= 2; once > 0; once--) {
+	for (int once = (long)((ulong)max(hi, lo) - lo) <= 512 && min(go_div_long(1024, max((long)((ulong)max(hi, lo) - lo), (long)1)), max(px_len, (long)0) / 4096) >= 2; once > 0; once--) {
 		{
-			long end = (ulong)max((long)((ulong)hi - lo), (long)0) * min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
+			long end = ((ulong)max(hi, lo) - lo) * min(go_div_long(1024, max((long)((ulong)max(hi, lo) - lo), (long)1)), max(px_len, (long)0) / 4096);
 			long stride = get_num_groups(0);
 			long piece = get_group_id(0);
 			for (; piece < end; piece = (ulong)piece + stride) {
-				long parts = min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
-				long part = go_div_long(piece, max(max((long)((ulong)hi - lo), (long)0), (long)1));
-				long rest = piece - (ulong)part * max(max((long)((ulong)hi - lo), (long)0), (long)1);
+				long parts = min(go_div_long(1024, max((long)((ulong)max(hi, lo) - lo), (long)1)), max(px_len, (long)0) / 4096);
+				long part = go_div_long(piece, max((long)((ulong)max(hi, lo) - lo), (long)1));
+				long rest = piece - (ulong)part * max((long)((ulong)max(hi, lo) - lo), (long)1);
 				long long_2 = go_div_long((long)((ulong)max(px_len, (long)0) + parts - 1), parts);
 				long from = min((long)((ulong)part * long_2), px_len);
 				long to = min((long)((ulong)from + long_2), px_len);
@@ -85,7 +85,7 @@ kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, 
 				float fz_2 = 0.0f;
 				long start = from;
 				long end_2 = to;
-				long total = max((long)((ulong)end_2 - start), (long)0);
+				long total = (ulong)max(end_2, start) - start;
 				long block = (ulong)max((long)((ulong)total + 511) / 512, (long)1) * 64;
 				const bool chosen = 0 <= from && to <= px_len && 0 <= i && (long)((ulong)i + 1) <= px_len && to <= py_len && (long)((ulong)i + 1) <= py_len && to <= pz_len && (long)((ulong)i + 1) <= pz_len && from < 36028797018963968l && to < 36028797018963968l && -36028797018963968l < to && i < 36028797018963968l;
 				for (int once_2 = chosen; once_2 > 0; once_2--) {
@@ -334,13 +334,13 @@ kernel void Forces_2(long lo, long hi, float dt, global float *px, long px_at, l
 	fxParts = AT(float, fxParts, fxParts_at);
 	fyParts = AT(float, fyParts, fyParts_at);
 	fzParts = AT(float, fzParts, fzParts_at);
-	for (int once = max((long)((ulong)hi - lo), (long)0) <= 512 && min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096) >= 2; once > 0; once--) {
+	for (int once = (long)((ulong)max(hi, lo) - lo) <= 512 && min(go_div_long(1024, max((long)((ulong)max(hi, lo) - lo), (long)1)), max(px_len, (long)0) / 4096) >= 2; once > 0; once--) {
 		{
-			long end = max((long)((ulong)hi - lo), (long)0);
+			long end = (ulong)max(hi, lo) - lo;
 			long stride = get_num_groups(0);
 			long number = get_group_id(0);
 			for (; number < end; number = (ulong)number + stride) {
-				long parts = min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
+				long parts = min(go_div_long(1024, max((long)((ulong)max(hi, lo) - lo), (long)1)), max(px_len, (long)0) / 4096);
 				long i = (ulong)lo + number;
 				float fx = 0.0f;
 				float fy = 0.0f;
@@ -349,7 +349,7 @@ kernel void Forces_2(long lo, long hi, float dt, global float *px, long px_at, l
 				float fx_2 = 0.0f;
 				float fy_2 = 0.0f;
 				float fz_2 = 0.0f;
-				long end_2 = min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
+				long end_2 = min(go_div_long(1024, max((long)((ulong)max(hi, lo) - lo), (long)1)), max(px_len, (long)0) / 4096);
 				long total = max(end_2, (long)0);
 				long block = (ulong)max((long)((ulong)total + 511) / 512, (long)1) * 64;
 				long block_2 = (long)get_local_id(0) / 32;
@@ -451,7 +451,7 @@ kernel void Forces_3(long lo, long hi, float dt, global float *px, long px_at, l
 	vx = AT(float, vx, vx_at);
 	vy = AT(float, vy, vy_at);
 	vz = AT(float, vz, vz_at);
-	for (int once = !(max((long)((ulong)hi - lo), (long)0) <= 512 && min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096) >= 2); once > 0; once--) {
+	for (int once = !((long)((ulong)max(hi, lo) - lo) <= 512 && min(go_div_long(1024, max((long)((ulong)max(hi, lo) - lo), (long)1)), max(px_len, (long)0) / 4096) >= 2); once > 0; once--) {
 		const bool chosen = 0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len && hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968l && hi < 36028797018963968l && -36028797018963968l < hi;
 		for (int once_2 = chosen; once_2 > 0; once_2--) {
 			long end = hi;
@@ -587,7 +587,7 @@ kernel void Forces_3(long lo, long hi, float dt, global float *px, long px_at, l
 			long start = lo;
 			long end = hi;
 			if (start < end) {
-				long total = max((long)((ulong)end - start), (long)0);
+				long total = (ulong)max(end, start) - start;
 				long stride = get_num_groups(0) * get_local_size(0);
 				long it = get_group_id(0) * get_local_size(0) + get_local_id(0);
 				for (; it < total; it = (ulong)it + stride) {

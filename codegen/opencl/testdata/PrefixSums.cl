@@ -71,16 +71,21 @@ kernel void PrefixSums_2(global long *x, long x_at, long x_len, global Array1024
 			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 			long s_2 = 0;
 			{
+				long start = (ulong)chunk * width;
 				long end_2 = min(x_len, (long)((ulong)chunk * width + width));
-				long stride_2 = get_local_size(0);
-				long i = (ulong)chunk * width + get_local_id(0);
-				for (; i < end_2; i = (ulong)i + stride_2) {
-					if ((ulong)i >= (ulong)x_len) {
-						gompss_fail(fault, 2, i, x_len);
-						atomic_min(&failed_at, passed);
-						goto meet;
+				if (start < end_2) {
+					long total = (ulong)max(end_2, start) - start;
+					long stride_2 = get_local_size(0);
+					long it = get_local_id(0);
+					for (; it < total; it = (ulong)it + stride_2) {
+						long i = (ulong)start + it;
+						if ((ulong)i >= (ulong)x_len) {
+							gompss_fail(fault, 2, i, x_len);
+							atomic_min(&failed_at, passed);
+							goto meet;
+						}
+						s_2 = (ulong)s_2 + x[i];
 					}
-					s_2 = (ulong)s_2 + x[i];
 				}
 			}
 			slots.v[get_local_id(0)] = s_2;
@@ -225,7 +230,7 @@ kernel void PrefixSums_4(global long *x, long x_at, long x_len, global long *y, 
 			long s_3 = chunk == (long)((ulong)chunks - 1) ? s[0] : sParts[0].v[chunk];
 			long start = (ulong)chunk * width;
 			long end_2 = min(x_len, (long)((ulong)chunk * width + width));
-			long count = max((long)((ulong)end_2 - start), (long)0);
+			long count = (ulong)max(end_2, start) - start;
 			long total = count;
 			long carry = s_3;
 			long s_4 = 0;

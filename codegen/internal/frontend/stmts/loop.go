@@ -383,6 +383,8 @@ func badStep(f *ir.For, governed bool) string {
 		return "its variable is unsigned and counts down, perhaps past 0"
 	case f.Rel == ir.Ne && step != 1 && (step != -1 || !f.Var.Type.IsSigned()):
 		return "it waits for " + f.Var.Name + " to meet a bound that it may step over"
+	case governed && stepsBack(f):
+		return ""
 	case f.Rel != ir.Ne && (step == 0 || up != (step > 0)):
 		return "its step leads away from the bound"
 	}
@@ -400,6 +402,13 @@ func unsignedDown(f *ir.For) bool {
 		f.Rel, f.Hi = ir.Gt, &ir.Const{T: c.T, Bits: c.Bits - 1, At: c.At}
 	}
 	return f.Rel == ir.Gt
+}
+
+// stepsBack reports whether f counts up in an unsigned type by half of its range or more, which is
+// to count down by the rest.
+func stepsBack(f *ir.For) bool {
+	step, known := signedConst(f.Step)
+	return known && step < 0 && !f.Var.Type.IsSigned() && (f.Rel == ir.Lt || f.Rel == ir.Le)
 }
 
 // signedConst returns the value of a constant step; of an unsigned type a large one is a step down.

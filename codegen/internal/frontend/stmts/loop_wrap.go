@@ -146,6 +146,8 @@ func mayWrap(f *ir.For, governed bool) bool {
 	one := known && (step == 1 || step == -1)
 	endless := governed || !analysis.Leaves(f.Body, f.Label, true)
 	switch {
+	case stepsBack(f):
+		return true
 	case one && (f.Rel == ir.Lt || f.Rel == ir.Gt):
 		return false
 	case one && f.Rel != ir.Ne && endless, one && f.Var.Type.Size == 8 && endless:
@@ -223,7 +225,7 @@ func (b loops) numbered(f *ir.For) *ir.For {
 		plain.Step = f.Step
 	}
 	one := b.countOneByOne(&plain, count)
-	if c, known := signedConst(f.Step); t.Size == 8 && known && max(c, -c) > longStep { // there are few, and their width may not fit an int
+	if c, known := signedConst(f.Step); stepsBack(f) || t.Size == 8 && known && max(c, -c) > longStep { // there are few, and their width may not fit an int
 		b.Emit(&ir.Block{Body: one, At: at})
 	} else {
 		short := []ir.Stmt{build.Assign(build.Copy(count), build.Trips(&plain, build.ToInt(from), build.ToInt(to), asStep(plain.Step)), at)}

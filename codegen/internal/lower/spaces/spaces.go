@@ -53,7 +53,7 @@ func (l Walker) Nest(f *ir.For, n int) (*Space, bool) {
 		outer[f.Var] = true
 		if k+1 >= n {
 			sp.Body, sp.Label = append(sunk, f.Body...), f.Label
-			sp.MayWrap = k == 0 && isGiven(f.Lo)
+			sp.MayWrap = k == 0 && !build.Near(f.Lo)
 			return sp, true
 		}
 		decls, inner := query.Perfect(f.Body)
@@ -126,15 +126,6 @@ func (l Walker) Walk(sp *Space, p Portion, body, last []ir.Stmt) []ir.Stmt {
 		return []ir.Stmt{&ir.If{Cond: p.Only, Then: out, At: sp.At}}
 	}
 	return []ir.Stmt{&ir.Block{Body: out, At: sp.At}}
-}
-
-// isGiven reports whether e is the value of a variable of 64 bits.
-func isGiven(e ir.Expr) bool {
-	if c, ok := e.(*ir.Convert); ok && c.X.Type().Size == c.T.Size {
-		e = c.X
-	}
-	_, given := e.(*ir.Ref)
-	return given
 }
 
 // walkFar is walkDirect where the loop variable may wrap: iterations count.
