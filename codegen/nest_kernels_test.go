@@ -200,6 +200,47 @@ func NestNearest(n, d, c int, x, centre []float32, nearest []int32) {
 	}
 }
 
+// NestPlanesRim is a stencil over planes that are zero outside: many teams are at a boundary.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, f) inout(y)
+func NestPlanesRim(planes, h, w int, x, f, y []float32) {
+	//omp:teams distribute parallel for collapse(3)
+	for p := 0; p < planes; p++ {
+		for i := 0; i < h; i++ {
+			for j := 0; j < w; j++ {
+				at := (p*h+i)*w + j
+				s := f[p%3] * x[at]
+				if i > 0 {
+					s += f[3] * x[at-w]
+				}
+				if j > 0 && i+1 < h {
+					s += f[4] * x[at+w-1]
+				}
+				if j+1 < w {
+					s -= f[3] * x[at+1]
+					s += f[4]
+				}
+				y[at] = s
+			}
+		}
+	}
+}
+
+// NestClamped is a filter in which the pixels outside are those at the edges.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func NestClamped(h, w int, x, y []int32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < h; i++ {
+		for j := 0; j < w; j++ {
+			up, down, left, right := max(i-1, 0), min(i+1, h-1), max(j-1, 0), min(j+1, w-1)
+			y[i*w+j] = 4*x[i*w+j] - x[up*w+j] - x[down*w+j] - x[i*w+left] - x[i*w+right] + x[up*w+right]
+		}
+	}
+}
+
 // nestSides are sides of matrices of about n elements, none a multiple of what a team takes at once.
 func nestSides(n int, r *rand.Rand) (int, int, int) {
 	s := side(n)
@@ -220,6 +261,14 @@ func init() {
 	corpus = append(corpus, []corpusCase{
 		{kernel: NestConvolve, args: two(49)},
 		{kernel: NestConvolveRim, args: two(25)},
+		{kernel: NestPlanesRim, args: func(n int, r *rand.Rand) []any {
+			h, w, _ := nestSides(n/2, r)
+			return []any{3, h, w, floats[float32](r, 3*h*w), floats[float32](r, 5), floats[float32](r, 3*h*w)}
+		}},
+		{kernel: NestClamped, args: func(n int, r *rand.Rand) []any {
+			h, w, _ := nestSides(4*n, r)
+			return []any{h, w, ints[int32](r, h*w, 100), ints[int32](r, h*w, 100)}
+		}},
 		{kernel: NestSevenPoints, args: func(n int, r *rand.Rand) []any {
 			h, w, l := 3+r.IntN(4), side(n/4)+r.IntN(9), side(n/4)+r.IntN(40)
 			return []any{h, w, l, floats[float32](r, h*w*l), floats[float32](r, h*w*l)}

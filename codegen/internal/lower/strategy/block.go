@@ -35,6 +35,8 @@ type block struct {
 	body          []ir.Stmt // body of an iteration
 	fast          []ir.Stmt // body if inside holds, with short loops unrolled
 	inside        []ir.Expr // conditions over row and column under which fast is correct
+	boundary      []ir.Stmt // body where inside may fail, with short loops unrolled; nil if it is not worth it
+	guarded       bool      // body tests conditions of inside
 	wrapped       int       // number of remainders and minima of body that fast does not need
 	rows, columns int64     // size of the tile of a thread
 	lanes         int64     // neighbouring threads that take columns of the same rows
@@ -160,8 +162,12 @@ func (t *Sharer) measure(b *block) bool {
 		most = outFlat
 	}
 	b.fast = t.writtenOut(b.body, most)
+	every := b.fast
 	b.splitWrapped()
-	b.splitInside()
+	b.guarded = b.splitInside()
+	if len(b.inside) > 0 && !slices.ContainsFunc(every, holdsLoop) && !slices.ContainsFunc(every, storesUnder) && blockable(t, every, own) {
+		b.boundary = every
+	}
 	if !blockable(t, b.fast, own) || b.flat && slices.ContainsFunc(b.fast, holdsLoop) {
 		return false // several columns a thread would evict the elements that an inner loop reads repeatedly
 	}
@@ -221,6 +227,19 @@ func branches(list []ir.Stmt) bool {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		_, branch := s.(*ir.If)
 		found = found || branch
+		return !found
+	})
+	return found
+}
+
+// storesUnder reports whether s is a branch with a store: code of several rows and columns gains
+// nothing where a load in front of each store has to wait for the store before it.
+func storesUnder(s ir.Stmt) bool {
+	found := false
+	_, branch := s.(*ir.If)
+	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+		a, ok := s.(*ir.Assign)
+		found = found || branch && ok && !query.IsRef(a.Place)
 		return !found
 	})
 	return found
@@ -365,8 +384,11 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	if b.early() {
 		whole = build.Compare(ir.LAnd, whole, build.Compare(ir.Le, b.column.Lo, build.Ref(j, at), at), at)
 	}
-	for _, c := range b.insideTests(i, j) {
-		whole = build.Compare(ir.LAnd, whole, c, at)
+	and := func(cond ir.Expr, more []ir.Expr) ir.Expr {
+		for _, c := range more {
+			cond = build.Compare(ir.LAnd, cond, c, at)
+		}
+		return cond
 	}
 	if b.near != notNear {
 		lane = mul(lane, b.columns)
@@ -375,8 +397,22 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	if b.flat {
 		mine, own = build.Ref(i0, at), add(add(build.Ref(j0, at), mul(level, b.lanes*b.columns)), lane)
 	}
-	turn = append(turn, build.Decl(i, mine, at), build.Decl(j, own, at),
-		&ir.If{Cond: whole, Then: jammed(t, b, build.Ref(i, at), build.Ref(j, at), at), Else: oneByOne(t, b, i, j, hi, right, at), At: at})
+	turn = append(turn, build.Decl(i, mine, at), build.Decl(j, own, at))
+	rest := oneByOne(t, b, i, j, hi, right, at)
+	high, okHigh := analysis.AffineOf(height)
+	broad, okBroad := analysis.AffineOf(width)
+	if b.boundary == nil || !okHigh || !okBroad {
+		inside := b.insideTests(i, j, analysis.ConstAffine(b.rows), analysis.ConstAffine((b.columns-1)*b.apart()+1))
+		turn = append(turn, &ir.If{Cond: and(whole, inside), Then: jammed(t, b, i, j, false, at), Else: rest, At: at})
+		return turns(t, out, turn, k, total, first, stride, at)
+	}
+	// All threads of a team take the same side: a warp that took both would take as long as both.
+	team := build.Compare(ir.LAnd, build.Compare(ir.Le, add(build.Ref(i0, at), height), hi, at), build.Compare(ir.Le, add(build.Ref(j0, at), width), right, at), at)
+	if b.early() {
+		team = build.Compare(ir.LAnd, team, build.Compare(ir.Le, b.column.Lo, build.Ref(j0, at), at), at)
+	}
+	turn = append(turn, &ir.If{Cond: and(team, b.insideTests(i0, j0, high, broad)), Then: jammed(t, b, i, j, false, at),
+		Else: []ir.Stmt{&ir.If{Cond: whole, Then: jammed(t, b, i, j, true, at), Else: rest, At: at}}, At: at})
 	return turns(t, out, turn, k, total, first, stride, at)
 }
 
@@ -413,37 +449,46 @@ func turns(t *Sharer, out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Ex
 }
 
 // jammed returns the unroll-and-jammed body: b.rows rows from i on, and b.columns columns from j on
-// with a stride of b.apart().
-func jammed(t *Sharer, b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
+// with a stride of b.apart(), some of them at the boundary or none.
+func jammed(t *Sharer, b *block, i, j *ir.Var, boundary bool, at ir.Pos) []ir.Stmt {
 	rows, columns := make([]*ir.Var, b.rows), make([]*ir.Var, b.columns)
 	var out []ir.Stmt
 	for r := range rows {
 		rows[r] = t.Local(b.row.Var.Name, ir.IntType, at)
-		from := i
+		from := ir.Expr(build.Ref(i, at))
 		if r > 0 {
 			from = build.Binary(ir.Add, build.Ref(rows[0], at), build.Int(int64(r), at), at)
 		}
 		out = append(out, build.Decl(rows[r], from, at))
 	}
+	left := ir.Expr(build.Ref(j, at))
 	if b.near == alignedColumns { // the first of a block is a multiple already, which back ends see by this
-		j = &ir.Binary{Op: ir.And, X: j, Y: build.Int(-b.columns, at), T: ir.IntType, At: at}
+		left = &ir.Binary{Op: ir.And, X: left, Y: build.Int(-b.columns, at), T: ir.IntType, At: at}
 	}
 	for c := range columns {
 		columns[c] = t.Local(b.column.Var.Name, ir.IntType, at)
-		from := j
+		from := left
 		if c > 0 {
 			from = build.Binary(ir.Add, build.Ref(columns[0], at), build.Int(int64(c)*b.apart(), at), at)
 		}
 		out = append(out, build.Decl(columns[c], from, at))
 	}
+	body := b.fast
+	if boundary {
+		body = b.boundary
+	}
 	var copies [][]ir.Stmt
 	for r := range rows {
 		for c := range columns {
 			mine := build.WithVars(map[*ir.Var]*ir.Var{b.row.Var: rows[r], b.column.Var: columns[c]})
-			copies = append(copies, t.CopyOf(mine.CopyStmts(b.fast), &t.Kernel.NumVars))
+			copies = append(copies, t.CopyOf(mine.CopyStmts(body), &t.Kernel.NumVars))
 		}
 	}
-	return append(out, fused(t, copies)...)
+	out = append(out, fused(t, copies)...)
+	if named, ok := b.guardedOnce(t, out, rows[0], columns[0]); boundary && ok || !boundary && b.guarded {
+		return named
+	}
+	return out
 }
 
 // fused interleaves the copies like interleaved, and fuses the loops at the same position of all

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/guarded"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -154,8 +155,9 @@ func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 }
 
 // splitInside moves conditions from the fast body to b.inside: comparisons of affine forms over row
-// and column without an else branch, which fail only at the boundary of the iteration space.
-func (b *block) splitInside() {
+// and column without an else branch, which fail only at the boundary of the iteration space. It
+// reports whether there are any.
+func (b *block) splitInside() bool {
 	kept := b.fast
 	var conds []ir.Expr
 	var strip func(list []ir.Stmt) ([]ir.Stmt, bool)
@@ -183,9 +185,10 @@ func (b *block) splitInside() {
 	list, ok := strip(b.fast)
 	if !ok || len(conds) == 0 {
 		b.fast = kept
-		return
+		return false
 	}
 	b.fast, b.inside = list, append(b.inside, conds...)
+	return true
 }
 
 // rim returns the comparisons in the conjunction cond. It reports false unless each compares affine
@@ -204,7 +207,7 @@ func (b *block) rim(cond ir.Expr) ([]ir.Expr, bool) {
 	default:
 		return nil, false
 	}
-	form, ok := lessForm(c)
+	form, ok := guarded.LessForm(c)
 	if !ok {
 		return nil, false
 	}
@@ -223,35 +226,17 @@ func (b *block) rim(cond ir.Expr) ([]ir.Expr, bool) {
 	return []ir.Expr{c}, true
 }
 
-// lessForm returns the affine form that is non-negative if and only if the comparison c holds.
-func lessForm(c *ir.Binary) (analysis.Affine, bool) {
-	x, okx := analysis.AffineOf(c.X)
-	y, oky := analysis.AffineOf(c.Y)
-	if !okx || !oky || c.X.Type().Kind != ir.Int64 {
-		return analysis.Affine{}, false
-	}
-	switch c.Op {
-	case ir.Lt:
-		return y.Sub(x).AddConst(-1), true
-	case ir.Le:
-		return y.Sub(x), true
-	case ir.Gt:
-		return x.Sub(y).AddConst(-1), true
-	}
-	return x.Sub(y), true
-}
-
-// insideTests returns the conditions of b.inside at the corners of a thread's block that begins at
-// i and j, without those that other conditions imply.
-func (b *block) insideTests(i, j *ir.Var) []ir.Expr {
+// insideTests returns the conditions of b.inside at the corners of a rectangle of rows and columns
+// that begins at i and j, without those that other conditions imply.
+func (b *block) insideTests(i, j *ir.Var, rows, columns analysis.Affine) []ir.Expr {
 	var all tests
 	for _, e := range b.inside {
-		form, _ := lessForm(e.(*ir.Binary))
+		form, _ := guarded.LessForm(e.(*ir.Binary))
 		if rise, _ := form.Coef(b.row.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
-			form = form.AddConst(rise.Terms[0].Coef * (b.rows - 1))
+			form = form.Add(rise.Mul(rows.AddConst(-1)))
 		}
 		if rise, _ := form.Coef(b.column.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
-			form = form.AddConst(rise.Terms[0].Coef * (b.columns - 1) * b.apart())
+			form = form.Add(rise.Mul(columns.AddConst(-1)))
 		}
 		all.need(form.Subst(b.row.Var, analysis.VarAffine(i)).Subst(b.column.Var, analysis.VarAffine(j)))
 	}
@@ -260,6 +245,26 @@ func (b *block) insideTests(i, j *ir.Var) []ir.Expr {
 		out = append(out, analysis.NotNegativeTest(form, b.row.At))
 	}
 	return out
+}
+
+// guardedOnce returns the unroll-and-jammed body of rows and columns, some of which are at the
+// boundary, with each load named once, and whether it tests which ones are. i and j are the first.
+func (b *block) guardedOnce(t *Sharer, body []ir.Stmt, i, j *ir.Var) (named []ir.Stmt, tests bool) {
+	c := guarded.Code{Local: t.Local}
+	for _, x := range []struct {
+		loop     *ir.For
+		first    *ir.Var
+		distance int64 // from the first to the last
+	}{{b.row, i, b.rows - 1}, {b.column, j, (b.columns - 1) * b.apart()}} {
+		first := analysis.VarAffine(x.first)
+		if lo, ok := analysis.AffineOf(x.loop.Lo); ok {
+			c.Given = append(c.Given, first.Sub(lo))
+		}
+		if hi, ok := analysis.AffineOf(x.loop.Hi); ok {
+			c.Given = append(c.Given, hi.Sub(first).AddConst(-1-x.distance))
+		}
+	}
+	return c.Once(body)
 }
 
 func isAffine(e ir.Expr) bool {
@@ -328,8 +333,9 @@ func (x *wrapping) remainder(e *ir.Binary) ir.Expr {
 			continue
 		}
 		c, near := rest.Const()
-		if !near {
+		if !near || c > rimWidth {
 			c, isConst = rest.Sub(size).Const()
+			near = false
 		}
 		if !isConst || c < -rimWidth || c > rimWidth {
 			continue
@@ -367,7 +373,7 @@ func (x *wrapping) extreme(e *ir.Math) ir.Expr {
 // needs reports whether the comparison cond fails at most in rimWidth iterations at the ends of the
 // loops: its two sides differ by a constant there. If cond can fail, needs adds it to x.conds.
 func (x *wrapping) needs(cond ir.Expr) bool {
-	least, ok := lessForm(cond.(*ir.Binary))
+	least, ok := guarded.LessForm(cond.(*ir.Binary))
 	if !ok || !x.fixed(least) {
 		return false
 	}
