@@ -80,14 +80,13 @@ func LessForm(c *ir.Binary) (analysis.Affine, bool) {
 	return analysis.Affine{}, false
 }
 
-// Once returns list, which begins with declarations, with each load named once, and whether it has
-// comparisons that may fail.
+// Once returns list, which begins with declarations, with each load named once.
 //
 // Cost: O(n * m) for n statements and m distinct loads.
-func (c *Code) Once(list []ir.Stmt) (named []ir.Stmt, guarded bool) {
+func (c *Code) Once(list []ir.Stmt) []ir.Stmt {
 	first := slices.IndexFunc(list, func(s ir.Stmt) bool { _, ok := s.(*ir.Decl); return !ok })
 	if first < 0 {
-		return list, false
+		return list
 	}
 	c.defs, c.changed = map[*ir.Var]analysis.Affine{}, ir.Declared(list[first:])
 	for _, v := range ir.Assigned(list).List() {
@@ -117,7 +116,7 @@ func (c *Code) Once(list []ir.Stmt) (named []ir.Stmt, guarded bool) {
 		out = append(out, c.between(items[:n+1])...)
 		items = items[n+1:]
 	}
-	return out, len(c.tests) > 0
+	return out
 }
 
 // resolved returns form over variables without an affine definition.

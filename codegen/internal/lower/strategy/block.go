@@ -36,7 +36,6 @@ type block struct {
 	fast          []ir.Stmt // body if inside holds, with short loops unrolled
 	inside        []ir.Expr // conditions over row and column under which fast is correct
 	boundary      []ir.Stmt // body where inside may fail, with short loops unrolled; nil if it is not worth it
-	guarded       bool      // body tests conditions of inside
 	wrapped       int       // number of remainders and minima of body that fast does not need
 	rows, columns int64     // size of the tile of a thread
 	lanes         int64     // neighbouring threads that take columns of the same rows
@@ -164,7 +163,7 @@ func (t *Sharer) measure(b *block) bool {
 	b.fast = t.writtenOut(b.body, most)
 	every := b.fast
 	b.splitWrapped()
-	b.guarded = b.splitInside()
+	b.splitInside()
 	if len(b.inside) > 0 && !slices.ContainsFunc(every, holdsLoop) && !slices.ContainsFunc(every, storesUnder) && blockable(t, every, own) {
 		b.boundary = every
 	}
@@ -485,10 +484,7 @@ func jammed(t *Sharer, b *block, i, j *ir.Var, boundary bool, at ir.Pos) []ir.St
 		}
 	}
 	out = append(out, fused(t, copies)...)
-	if named, ok := b.guardedOnce(t, out, rows[0], columns[0]); boundary && ok || !boundary && b.guarded {
-		return named
-	}
-	return out
+	return b.loadsOnce(t, out, rows[0], columns[0])
 }
 
 // fused interleaves the copies like interleaved, and fuses the loops at the same position of all

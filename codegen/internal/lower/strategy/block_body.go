@@ -155,9 +155,8 @@ func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 }
 
 // splitInside moves conditions from the fast body to b.inside: comparisons of affine forms over row
-// and column without an else branch, which fail only at the boundary of the iteration space. It
-// reports whether there are any.
-func (b *block) splitInside() bool {
+// and column without an else branch, which fail only at the boundary of the iteration space.
+func (b *block) splitInside() {
 	kept := b.fast
 	var conds []ir.Expr
 	var strip func(list []ir.Stmt) ([]ir.Stmt, bool)
@@ -185,10 +184,9 @@ func (b *block) splitInside() bool {
 	list, ok := strip(b.fast)
 	if !ok || len(conds) == 0 {
 		b.fast = kept
-		return false
+		return
 	}
 	b.fast, b.inside = list, append(b.inside, conds...)
-	return true
 }
 
 // rim returns the comparisons in the conjunction cond. It reports false unless each compares affine
@@ -247,9 +245,9 @@ func (b *block) insideTests(i, j *ir.Var, rows, columns analysis.Affine) []ir.Ex
 	return out
 }
 
-// guardedOnce returns the unroll-and-jammed body of rows and columns, some of which are at the
-// boundary, with each load named once, and whether it tests which ones are. i and j are the first.
-func (b *block) guardedOnce(t *Sharer, body []ir.Stmt, i, j *ir.Var) (named []ir.Stmt, tests bool) {
+// loadsOnce returns the unroll-and-jammed body of rows and columns from i and j on, some of which
+// may be at the boundary, with each load named once.
+func (b *block) loadsOnce(t *Sharer, body []ir.Stmt, i, j *ir.Var) []ir.Stmt {
 	c := guarded.Code{Local: t.Local}
 	for _, x := range []struct {
 		loop     *ir.For
