@@ -3,7 +3,9 @@ package codegen_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -108,4 +110,51 @@ func sameBits(a, b reflect.Value) bool {
 		return math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y)
 	}
 	return a.Equal(b)
+}
+
+// Rows of one signal, each with another distance, are taken as far apart as a thread's iterations
+// where their number is known; the sums keep their order.
+func TestSizes_WindowOfRowsLeavesTheSameBits(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: `package k
+
+//omp:target device(acc)
+//omp:task in(x) inout(r)
+func Lags(n, m int, x, r []float32) {
+	//omp:teams distribute parallel for
+	for k := 0; k < m; k++ {
+		var s float32
+		//omp:simd reduction(+: s)
+		for i := 0; i < n-m; i++ {
+			s += x[i] * x[i+k]
+		}
+		r[k] = s
+	}
+}
+`})
+	require.NoError(t, err)
+	k, err := p.Kernel("Lags")
+	require.NoError(t, err)
+	k = codegen.NewContract(k).Unchecked(k)
+	require.NotNil(t, k)
+	const m = 128
+	const n = 2*4096 + m + 77
+	x := floats[float32](rand.New(rand.NewPCG(1, 2)), n)
+	var sums [2][]float32
+	for i, form := range []*ir.Kernel{k, specialise.WithSizes(k, map[int]ir.Bits{1: m})} {
+		lowered, err := codegen.Lower(form, codegen.LowerOptions{})
+		require.NoError(t, err)
+		require.Equal(t, i == 1, strings.Contains(lowered.Program.String(), "(rest - rest % 32) * 4"), lowered.Program)
+		program, err := simt.New(lowered.Program)
+		require.NoError(t, err)
+		sums[i] = make([]float32, m)
+		require.NoError(t, runDevice(program, []any{n, m, x, sums[i]}, simt.Config{Teams: 3, Threads: 64, Races: true, Steps: 50_000_000}))
+	}
+	require.Equal(t, sums[0], sums[1])
+	for k, s := range sums[1] {
+		want := 0.0
+		for i := range n - m {
+			want += float64(x[i]) * float64(x[i+k])
+		}
+		require.InDelta(t, want, s, 0.5, k)
+	}
 }

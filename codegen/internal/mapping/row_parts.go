@@ -389,7 +389,12 @@ func (x *partSums) ofTeams() ir.Stmt {
 	lo, hi, decls := x.bounds(build.Ref(part, at))
 	body := append(append([]ir.Stmt{build.Decl(x.held, build.Copy(x.parts), at)}, split...), decls...)
 	var pieces []piece
+	first, apart := x.window(group)
 	for k := range x.atOnce {
+		if apart > 0 {
+			pieces = append(pieces, x.piece(build.Binary(ir.Add, build.Copy(first), build.Int(k*apart, at), at), nil, build.Ref(part, at), nil))
+			continue
+		}
 		n := build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(group, at), build.Int(x.atOnce, at), at), build.Int(k, at), at)
 		var kept ir.Expr
 		if k > 0 { // the last group may have fewer rows, and computes the last one again
@@ -407,6 +412,40 @@ func (x *partSums) ofTeams() ir.Stmt {
 	}
 	n := build.Binary(ir.Mul, build.Copy(x.groups()), build.Copy(x.parts), at)
 	return x.over(q, n, ir.Teams|ir.Distribute, "teams distribute", body)
+}
+
+// window returns the first row of a group whose rows share a sliding window, and how far its rows
+// are apart; 0 where there is none.
+//
+// Where an element of row f is one of row f+d some iterations ahead, as in correlations, a thread
+// that takes rows as far apart as its own iterations loads one element for all rows in an
+// iteration, and has the others from the iterations before. The sums keep their order.
+func (x *partSums) window(group *ir.Var) (first ir.Expr, apart int64) {
+	at := x.f.At
+	n, known := ir.ConstInt(x.count)
+	if !known || x.atOnce == 1 || n%(x.atOnce*WarpTrips) != 0 || !x.slides() {
+		return nil, 0
+	}
+	lane := &ir.Binary{Op: ir.Rem, X: build.Ref(group, at), Y: build.Int(WarpTrips, at), T: ir.IntType, At: at}
+	block := build.Binary(ir.Sub, build.Ref(group, at), lane, at)
+	return build.Binary(ir.Add, build.Binary(ir.Mul, block, build.Int(x.atOnce, at), at), build.Copy(lane), at), WarpTrips
+}
+
+// slides reports whether a row reads elements that another row reads in other iterations.
+func (x *partSums) slides() bool {
+	found := false
+	ir.WalkExprs(x.g.Body, func(e ir.Expr) bool {
+		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+			form, known := analysis.AffineOf(ix.I)
+			across, okAcross := form.Coef(x.f.Var)
+			along, okAlong := form.Coef(x.g.Var)
+			a, constA := across.Const()
+			b, constB := along.Const()
+			found = found || known && okAcross && okAlong && constA && constB && a == b && a != 0
+		}
+		return !found
+	})
+	return found
 }
 
 // ofThreads is the loop whose threads each take a part of a column. The bounds of a part say of
