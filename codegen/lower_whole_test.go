@@ -197,7 +197,7 @@ func TestWholeGrid_EqualsGo(t *testing.T) {
 func meeting(p *ir.Program) int {
 	n := 0
 	for _, g := range p.Launches {
-		if g.Meets {
+		if g.Cooperative {
 			n++
 		}
 	}

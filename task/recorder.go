@@ -293,7 +293,7 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 		return err
 	}
 	r.fresh.buffers = buffers
-	r.closeReductions(func(g *engine.Reduction) bool { return g.Meets(accesses) })
+	r.closeReductions(func(g *engine.Reduction) bool { return g.Conflicts(accesses) })
 	if s.template != nil {
 		r.joinReductions(s.template)
 	}

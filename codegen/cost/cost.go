@@ -51,8 +51,8 @@ func (c *counter) estimate() target.Estimate {
 	t, g := c.target, c.grid
 	threads := float64(g.Teams * g.Threads)
 	warps := (g.Threads + int64(t.Team.Warp) - 1) / int64(t.Team.Warp)
-	abreast := max(int64(g.Warps)/warps, 1) * int64(t.Team.Multiprocessors)
-	waves := (g.Teams + abreast - 1) / abreast
+	running := max(int64(g.Warps)/warps, 1) * int64(t.Team.Multiprocessors)
+	waves := (g.Teams + running - 1) / running
 	var requested, missed float64
 	for v, bytes := range c.slices {
 		asked, all := bytes*threads, c.lengths[v]
@@ -67,11 +67,11 @@ func (c *counter) estimate() target.Estimate {
 	}
 	w := c.work
 	w.Bytes = missed / threads
-	running := min(g.Teams, abreast)
-	resident := max(int(running*warps)/t.Team.Multiprocessors, 1)
+	concurrent := min(g.Teams, running)
+	resident := max(int(concurrent*warps)/t.Team.Multiprocessors, 1)
 	e := t.Estimate(threads, w, resident, max(c.flight, t.Memory.Sector/deps.Bytes(t.Team.Warp)))
 	// The last wave, or the only one, leaves multiprocessors without work.
-	if busy := threads / float64(waves*abreast*g.Threads); e.Bound == "instructions" && busy < 1 {
+	if busy := threads / float64(waves*running*g.Threads); e.Bound == "instructions" && busy < 1 {
 		e.Time = t.Cost.Launch + scaled(e.Time-t.Cost.Launch, 1/busy)
 	}
 	if cache := t.Cost.Launch + seconds(requested/t.Memory.L2Bandwidth); cache > e.Time {
@@ -196,7 +196,7 @@ func Natural(l *ir.Launch, env ir.Env, t *target.Target) Grid {
 		if trip > 0 {
 			threads = min(threads, max(trip, int64(t.Team.Warp)))
 		}
-	case l.Trip != nil && !l.Meets:
+	case l.Trip != nil && !l.Cooperative:
 		each := threads * int64(max(l.Width, 1))
 		teams = (trip + each - 1) / each
 	}

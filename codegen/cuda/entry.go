@@ -133,7 +133,7 @@ func (p kernelsPrinter) launch(e *Entry) {
 func (p kernelsPrinter) endBehind(l *ir.Launch) {
 	failed := "fault->site != 0"
 	switch {
-	case p.fault && l.Meets:
+	case p.fault && l.Cooperative:
 		return
 	case p.fault:
 		failed = "__syncthreads_or(" + failed + ")"
@@ -175,8 +175,8 @@ func (p kernelsPrinter) entry(e *Entry) {
 	bounds := ""
 	if e.MaxThreads > 0 {
 		bounds = fmt.Sprintf(" __launch_bounds__(%d)", e.MaxThreads)
-		if e.Launch.Abreast > 0 {
-			bounds = fmt.Sprintf(" __launch_bounds__(%d, %s)", e.MaxThreads, p.abreast(e))
+		if e.Launch.ResidentTeams > 0 {
+			bounds = fmt.Sprintf(" __launch_bounds__(%d, %s)", e.MaxThreads, p.residentTeams(e))
 		}
 	}
 	head := fmt.Sprintf("\nextern \"C\" __global__ void%s\n%s(%s)\n{\n", bounds, e.Name, cprint.WrapLines(params, 110))
@@ -186,14 +186,14 @@ func (p kernelsPrinter) entry(e *Entry) {
 // everyoneRuns is the number of threads that a multiprocessor of every generation runs at once.
 const everyoneRuns = 1024
 
-// abreast is the number of teams that a multiprocessor should run at once: fewer where that has no
-// room for so many threads.
-func (p kernelsPrinter) abreast(e *Entry) string {
-	n := e.Launch.Abreast
+// residentTeams is the number of teams that a multiprocessor should run at once: fewer where that
+// has no room for so many threads.
+func (p kernelsPrinter) residentTeams(e *Entry) string {
+	n := e.Launch.ResidentTeams
 	if n*e.MaxThreads <= everyoneRuns {
 		return fmt.Sprint(n)
 	}
-	return fmt.Sprintf("%s(%d, %d)", p.use("gompss_abreast"), n, e.MaxThreads)
+	return fmt.Sprintf("%s(%d, %d)", p.use("gompss_resident_teams"), n, e.MaxThreads)
 }
 
 // maxThreads returns the constant bound of the threads of a team.

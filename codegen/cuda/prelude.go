@@ -78,14 +78,14 @@ __device__ __noinline__ void gompss_fail(gompss_fault* fault, unsigned site, int
 	asm volatile("exit;" ::: "memory");
 }
 `},
-	{"gompss_abreast", nil, `
-// gompss_abreast is n, or how many teams of so many threads fit on a multiprocessor.
+	{"gompss_resident_teams", nil, `
+// gompss_resident_teams is n, or how many teams of so many threads fit on a multiprocessor.
 #if __CUDA_ARCH__ < 800
-#define gompss_abreast(n, threads) ((n) < 1024 / (threads) ? (n) : 1024 / (threads))
+#define gompss_resident_teams(n, threads) ((n) < 1024 / (threads) ? (n) : 1024 / (threads))
 #elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
-#define gompss_abreast(n, threads) ((n) < 1536 / (threads) ? (n) : 1536 / (threads))
+#define gompss_resident_teams(n, threads) ((n) < 1536 / (threads) ? (n) : 1536 / (threads))
 #else
-#define gompss_abreast(n, threads) (n)
+#define gompss_resident_teams(n, threads) (n)
 #endif
 `},
 	{"check_index", []string{"gompss_fault", "uint64"}, `

@@ -51,15 +51,15 @@ type Launch struct {
 	Width      int // iterations of Trip that a thread of the natural grid executes; 0 is one
 	// teams of MaxThreads that a multiprocessor should run at once, which limits the registers of a
 	// thread; 0: the back end chooses
-	Abreast    int
-	Reread     Bytes // device memory for each iteration of Trip that several loops of a team read
-	Resident   bool  // launch at most the teams that run at once: each team has a fixed cost
-	Warps      bool
-	Meets      bool // the teams synchronise at grid barriers, so all of them must run at once
-	ExtraWarps int
-	Team       []*Var // variables in team memory
-	Body       []Stmt
-	At         Pos
+	ResidentTeams int
+	Reread        Bytes // device memory for each iteration of Trip that several loops of a team read
+	Resident      bool  // launch at most the teams that run at once: each team has a fixed cost
+	Warps         bool
+	Cooperative   bool // the teams synchronise at grid barriers, so all of them must run at once
+	ExtraWarps    int
+	Team          []*Var // variables in team memory
+	Body          []Stmt
+	At            Pos
 }
 
 // TeamSize returns the number of threads of the teams that Body is right for alone, with those of

@@ -154,9 +154,9 @@ const (
 // have. A Count of all the threads of the team waits for those that have not ended; a smaller one
 // is a multiple of the warp, and its warps do not end. ID is 1 to 15.
 //
-// A GridBarrier stands in a launch that Meets. Count is two neighbouring words of scratch memory in
-// which the teams count themselves: the first element of a slice of uint32, the same one at each
-// barrier of the launch. No thread of such a launch ends while others still meet.
+// A GridBarrier stands in a Cooperative launch. Count is two neighbouring words of scratch memory
+// for the number of teams that have arrived: the first element of a slice of uint32, the same one
+// at each barrier of the launch. No thread of such a launch ends before the last barrier.
 type Barrier struct {
 	Scope BarrierScope
 	ID    int

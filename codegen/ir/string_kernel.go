@@ -59,13 +59,13 @@ func (t *text) launch(l *Launch) {
 	if l.Exact > 0 {
 		head += fmt.Sprintf(" threads = %d", l.Exact)
 	}
-	if l.Abreast > 0 {
-		head += fmt.Sprintf(" abreast %d", l.Abreast)
+	if l.ResidentTeams > 0 {
+		head += fmt.Sprintf(" resident teams %d", l.ResidentTeams)
 	}
 	if l.Reread > 0 {
 		head += fmt.Sprintf(" rereads %d", l.Reread)
 	}
-	t.line("%s {", head+suffix(l.Resident, " resident")+suffix(l.Meets, " meets")+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
+	t.line("%s {", head+suffix(l.Resident, " resident")+suffix(l.Cooperative, " cooperative")+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
 	t.push()
 	t.depth++
 	for _, v := range l.Team {

@@ -72,7 +72,7 @@ func (m *machine) launch(c *code, grid Grid) error {
 	m.segments[teamSegment] = make([]byte, c.team)
 	teams, threads := make([]int, grid.Teams), make([]int, grid.Threads)
 	m.random.order(teams)
-	if c.launch.Meets {
+	if c.launch.Cooperative {
 		return m.runWhole(teams, threads)
 	}
 	for _, team := range teams {

@@ -126,10 +126,11 @@ type Lanes struct {
 	Average, Even [5]int64
 	Unknown       int64 // the logarithm of the number of lanes if the length is unknown
 	Halved        int64 // the average length below which half as many lanes share a nested loop; RowProducts
-	// Threads is the maximum of a team, and Abreast the number of such teams that a multiprocessor
-	// must be able to run. These loops wait for memory and need all warps of a multiprocessor; a
-	// kernel with slightly more registers than this permits would have a quarter fewer; SpMV.
-	Threads, Abreast int
+	// Threads is the maximum of a team, and ResidentTeams the number of such teams that a
+	// multiprocessor must be able to run. These loops wait for memory and need all warps of a
+	// multiprocessor; a kernel with slightly more registers than this permits would have a quarter
+	// fewer; SpMV.
+	Threads, ResidentTeams int
 }
 
 // Columns limits sums of columns whose rows are distributed over the threads of a team; ColumnDot,

@@ -52,7 +52,7 @@ type kernelNode struct {
 	shared      int64
 	params      []byte
 	early       bool // it waits for its predecessor itself, instead of the driver
-	meets       bool // its teams synchronise with each other
+	cooperative bool // its teams synchronise with each other
 }
 
 // A sequenceRun is one launch of a sequence.
@@ -274,7 +274,7 @@ func (g *gpu) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, err
 	runtime.KeepAlive(after)
 	runtime.KeepAlive(n.params)
 	id := b.Words[nodeWord]
-	if err == nil && n.meets {
+	if err == nil && n.cooperative {
 		clear(b.Words[:])
 		b.Words[0] = 1
 		err = g.driver.Do(driver.CuGraphKernelNodeSetAttribute, uintptr(id), cooperative, b.At(0))
@@ -333,8 +333,8 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 	for i := range r.version.entries {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-			params: make([]byte, e.ArgsSize), meets: e.Launch.Meets,
-			early: r.waits && d.modules.edges() && !e.Launch.Meets && d.gpu.leavesRoom(e, g)}
+			params: make([]byte, e.ArgsSize), cooperative: e.Launch.Cooperative,
+			early: r.waits && d.modules.edges() && !e.Launch.Cooperative && d.gpu.leavesRoom(e, g)}
 		if err := r.binding.Pack(e, n.params, d.mirrors.addressOf, fault); err != nil {
 			return err
 		}

@@ -153,7 +153,7 @@ func (d *Device) choose(l *devices.Launch, o *launchOp, next chooser) error {
 		return l.Kernel.Checked(err)
 	}
 	o.event.alone, o.work, o.event.sample = r.faults, r, sample
-	r.lone = sample == nil && !r.faults && r.scratch.Total() <= ringPart && len(r.version.entries) == 1 && !r.version.source.Entries[0].Launch.Meets
+	r.lone = sample == nil && !r.faults && r.scratch.Total() <= ringPart && len(r.version.entries) == 1 && !r.version.source.Entries[0].Launch.Cooperative
 	if r.lone && r.scratch.Total() == 0 {
 		return r.packAhead(o.params[:])
 	}
@@ -379,7 +379,7 @@ func (r *run) launch(i int, stream uintptr, fault uint64) error {
 	b.Words[extraWord], b.Words[extraWord+1] = bufferPointer, uint64(uintptr(unsafe.Pointer(&params[0])))
 	b.Words[extraWord+2], b.Words[extraWord+3] = bufferSize, uint64(b.At(sizeWord))
 	b.Words[extraWord+4] = end
-	if e.Launch.Meets {
+	if e.Launch.Cooperative {
 		err := r.launchTogether(i, stream, b.At(extraWord))
 		runtime.KeepAlive(params)
 		return err

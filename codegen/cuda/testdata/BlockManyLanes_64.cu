@@ -20,13 +20,13 @@ __device__ __noinline__ void gompss_fail(gompss_fault* fault, unsigned site, int
 	asm volatile("exit;" ::: "memory");
 }
 
-// gompss_abreast is n, or how many teams of so many threads fit on a multiprocessor.
+// gompss_resident_teams is n, or how many teams of so many threads fit on a multiprocessor.
 #if __CUDA_ARCH__ < 800
-#define gompss_abreast(n, threads) ((n) < 1024 / (threads) ? (n) : 1024 / (threads))
+#define gompss_resident_teams(n, threads) ((n) < 1024 / (threads) ? (n) : 1024 / (threads))
 #elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
-#define gompss_abreast(n, threads) ((n) < 1536 / (threads) ? (n) : 1536 / (threads))
+#define gompss_resident_teams(n, threads) ((n) < 1536 / (threads) ? (n) : 1536 / (threads))
 #else
-#define gompss_abreast(n, threads) (n)
+#define gompss_resident_teams(n, threads) (n)
 #endif
 
 // check_index returns i, an index below n.
@@ -37,7 +37,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void __launch_bounds__(256, gompss_abreast(8, 256))
+extern "C" __global__ void __launch_bounds__(256, gompss_resident_teams(8, 256))
 BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int64 x_len, double* y, int64 y_len,
 	gompss_fault* fault)
 {

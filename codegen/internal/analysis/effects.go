@@ -45,8 +45,8 @@ func (m *Memory) add(other Memory) {
 	m.Kinds |= other.Kinds
 }
 
-// Meets reports whether m and other may overlap.
-func (m Memory) Meets(other Memory) bool {
+// Overlaps reports whether m and other may overlap.
+func (m Memory) Overlaps(other Memory) bool {
 	if m.Kinds&other.Kinds != 0 {
 		return true
 	}
@@ -91,7 +91,7 @@ func (t *Touch) Add(other Touch) {
 // Conflicts reports whether t and other access common memory and at least one of them writes it, so
 // that their order matters.
 func (t Touch) Conflicts(other Touch) bool {
-	return t.Writes.Meets(other.Writes) || t.Writes.Meets(other.Reads) || t.Reads.Meets(other.Writes)
+	return t.Writes.Overlaps(other.Writes) || t.Writes.Overlaps(other.Reads) || t.Reads.Overlaps(other.Writes)
 }
 
 // Clone returns a deep copy of t.

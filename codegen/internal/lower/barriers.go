@@ -186,7 +186,7 @@ func (b *barriers) settle(x analysis.Touch, once bool, count, only ir.Expr, at i
 func (b *barriers) settleValue(x analysis.Touch, name string, e ir.Expr, s *settled, at ir.Pos) *ir.Var {
 	var c analysis.Touch
 	b.Effects.Exprs(&c, e)
-	if !c.Reads.Meets(x.Writes) {
+	if !c.Reads.Overlaps(x.Writes) {
 		return nil
 	}
 	v := b.Local(name, e.Type(), at)

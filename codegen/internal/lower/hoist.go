@@ -68,7 +68,7 @@ func (h *hoister) races(e ir.Expr) bool {
 			return true
 		}
 	}
-	return t.Reads.Meets(h.writes)
+	return t.Reads.Overlaps(h.writes)
 }
 
 // limit hoists a bound of the launch that the host cannot evaluate, and returns what it has become.

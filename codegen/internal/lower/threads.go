@@ -503,7 +503,7 @@ func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt
 	c.Schedule.Chunk = p.expr(d.Schedule.Chunk)
 	var reads analysis.Touch
 	p.Effects.Exprs(&reads, c.Schedule.Chunk)
-	if !reads.Reads.Meets(p.Effects.Stmts([]ir.Stmt{s}).Writes) {
+	if !reads.Reads.Overlaps(p.Effects.Stmts([]ir.Stmt{s}).Writes) {
 		return &c, nil
 	}
 	v := p.Local("chunk", c.Schedule.Chunk.Type(), s.At)

@@ -105,7 +105,7 @@ func asksThread(f *ir.Func) bool {
 
 // begin prepares the launch of a segment that all teams run.
 func (w *wholeGrid) begin(t *teamLaunch, at ir.Pos) {
-	t.Launch.Meets, t.Launch.MaxTeams = true, nil
+	t.Launch.Cooperative, t.Launch.MaxTeams = true, nil
 	w.words = t.pad("meet", ir.Uint32Type, build.Int(2, at), at)
 	w.local = &ir.Label{}
 }
@@ -183,7 +183,7 @@ func (w *wholeGrid) reduce(t *combiner, items []item, at ir.Pos, barrier func(ir
 // finish makes body, code of one team, code of all.
 func (w *wholeGrid) finish(t *teamLaunch, body []ir.Stmt, at ir.Pos) []ir.Stmt {
 	g := t.Launch
-	g.Trip, g.TeamTrip, g.Width, g.Resident, g.Threads, g.Abreast = nil, nil, 0, false, 0, 0
+	g.Trip, g.TeamTrip, g.Width, g.Resident, g.Threads, g.ResidentTeams = nil, nil, 0, false, 0, 0
 	if w.turn == nil {
 		return w.widen(body)
 	}

@@ -19,7 +19,7 @@ func Teams(p *ir.Program, warp int) (*ir.Program, bool) {
 	c.Launches = make([]*ir.Launch, len(p.Launches))
 	for i, l := range p.Launches {
 		c.Launches[i] = l
-		if n := sizeFor(l, warp); n > 0 && !l.Meets && l.Exact == 0 {
+		if n := sizeFor(l, warp); n > 0 && !l.Cooperative && l.Exact == 0 {
 			c.Launches[i], any = exact(l, n, warp), true
 		}
 	}

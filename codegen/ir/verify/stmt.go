@@ -265,7 +265,7 @@ func (v *verifier) barrier(s *ir.Barrier) {
 		v.fail(s.At, "barrier number %d", s.ID)
 	case s.Scope == ir.NamedBarrier:
 		v.integer(s.Count, "barrier count")
-	case s.Scope == ir.GridBarrier && (v.grid == nil || !v.grid.Meets):
+	case s.Scope == ir.GridBarrier && (v.grid == nil || !v.grid.Cooperative):
 		v.fail(s.At, "a grid barrier in a launch that announces none")
 	case s.Scope == ir.GridBarrier:
 		if ix, ok := s.Count.(*ir.Index); !ok || ix.Type().Kind != ir.Uint32 {

@@ -221,8 +221,8 @@ func (v *verifier) launch(l *ir.Launch) {
 		v.boolean(l.When, "guard of a launch")
 		v.set(onHost, false)
 	}
-	if l.Width < 0 || l.Abreast < 0 || l.Reread < 0 {
-		v.fail(l.At, "%d iterations a thread, %d teams abreast, %d bytes reread", l.Width, l.Abreast, l.Reread)
+	if l.Width < 0 || l.ResidentTeams < 0 || l.Reread < 0 {
+		v.fail(l.At, "%d iterations a thread, %d resident teams, %d bytes reread", l.Width, l.ResidentTeams, l.Reread)
 	}
 	v.grid = l
 	v.set(withWarps, l.Warps)

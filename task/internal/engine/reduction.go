@@ -153,7 +153,7 @@ func (s *Scope) CloseReductions(r *Record, ready *RecordList) {
 	}
 	kept := s.Reductions[:0]
 	for _, g := range s.Reductions {
-		if r != nil && !g.Meets(*r.Declared()) {
+		if r != nil && !g.Conflicts(*r.Declared()) {
 			kept = append(kept, g)
 			continue
 		}
@@ -163,7 +163,7 @@ func (s *Scope) CloseReductions(r *Record, ready *RecordList) {
 	s.Reductions = kept
 }
 
-func (g *Reduction) Meets(accesses []deps.Access) bool {
+func (g *Reduction) Conflicts(accesses []deps.Access) bool {
 	return slices.ContainsFunc(accesses, func(a deps.Access) bool {
 		return (a.Mode != deps.Reduction || a.Op != g.ID) && g.Regions.Overlaps(a.Region)
 	})

@@ -106,7 +106,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	switch {
 	case b.slabs != nil:
 		t.LimitThreads(build.Int(slabTeam, at))
-		t.Launch.Threads, t.Launch.Abreast = slabTeam, t.Device().Tuning.Slabs.Teams
+		t.Launch.Threads, t.Launch.ResidentTeams = slabTeam, t.Device().Tuning.Slabs.Teams
 		t.Decide(at, "inner loops of "+b.row.Var.Name, "slabs of "+strconv.Itoa(slabLength)+" iterations in team memory",
 			"all rows and columns of a team read them: each element is loaded once for the team", "schedule(onetoone)")
 	case t.Launch.Threads == 0:

@@ -358,7 +358,7 @@ func changes(t *Sharer, list, other []ir.Stmt) bool {
 	switch {
 	case touch.Calls:
 		return true
-	case !some || !touch.Atomics && !others.Calls && !others.Reads.Meets(touch.Writes) && !others.Writes.Meets(touch.Writes):
+	case !some || !touch.Atomics && !others.Calls && !others.Reads.Overlaps(touch.Writes) && !others.Writes.Overlaps(touch.Writes):
 		return false
 	case others.Calls, t.Kernel.Target.OverlapOK:
 		return true

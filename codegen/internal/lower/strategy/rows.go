@@ -92,9 +92,9 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	at := f.At
 	t.Launch.Warps = true
 	t.LimitThreads(build.Int(rowsThreads, at))
-	t.Launch.Threads, t.Launch.Abreast = rowsThreads, t.Device().Tuning.Rows.Teams
+	t.Launch.Threads, t.Launch.ResidentTeams = rowsThreads, t.Device().Tuning.Rows.Teams
 	if x.all() {
-		t.Launch.Abreast = t.Device().Tuning.WalkTeams
+		t.Launch.ResidentTeams = t.Device().Tuning.WalkTeams
 	}
 	long := x.long()
 	ceil := func(n ir.Expr, size int64) ir.Expr {

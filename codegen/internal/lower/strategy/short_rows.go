@@ -317,7 +317,7 @@ func (x *shortRows) run(n Sharing) []ir.Stmt {
 	x.chooseTiles()
 	most := x.mostAtOnce()
 	x.LimitThreads(build.Int(int64(u.Team), at))
-	x.Launch.Threads, x.Launch.Abreast = u.Team, u.Teams
+	x.Launch.Threads, x.Launch.ResidentTeams = u.Team, u.Teams
 	x.Trips.Width = max(x.Trips.Width, most)
 	where := "short rows: teams of " + strconv.Itoa(u.Team) + " threads load theirs together"
 	if most > 1 {

@@ -213,5 +213,5 @@ func useTeams(t *Sharer, threads int, at ir.Pos) {
 func useLaneTeams(t *Sharer, at ir.Pos) {
 	lanes := t.Device().Tuning.Lanes
 	t.LimitThreads(build.Int(int64(lanes.Threads), at))
-	t.Launch.Abreast = lanes.Abreast
+	t.Launch.ResidentTeams = lanes.ResidentTeams
 }

@@ -63,7 +63,7 @@ func (f *Limits) best(most int64) int64 {
 // of 128 threads or 6 of 256 at once: 0.67 ms and 0.44.
 func (f *Limits) keeping(n, most int64, row deps.Bytes) int64 {
 	for size := n; size <= most; size *= 2 {
-		teams := f.abreast(size)
+		teams := f.residentTeams(size)
 		if teams == 0 || deps.Bytes(size)*f.eachInFlight(teams*size) > row {
 			break
 		}
@@ -74,8 +74,8 @@ func (f *Limits) keeping(n, most int64, row deps.Bytes) int64 {
 	return n
 }
 
-// abreast returns how many teams of a size that was asked for run at once on a multiprocessor.
-func (f *Limits) abreast(threads int64) int64 {
+// residentTeams returns the number of teams of the given size that a multiprocessor runs at once.
+func (f *Limits) residentTeams(threads int64) int64 {
 	for _, o := range f.Occupancies {
 		if int64(o.Threads) == threads {
 			return int64(o.Teams)
@@ -102,9 +102,9 @@ func (f *Limits) resident(threads int64) int64 {
 	return int64(max(teams, 1)) * int64(f.Multiprocessors)
 }
 
-// meeting returns the grid of a launch whose teams wait for each other, which therefore all run at
-// once: the most threads, in the fewest teams.
-func (f *Limits) meeting(mostThreads, mostTeams, limit int64) Grid {
+// cooperative returns the grid of a launch whose teams wait for each other and must all be
+// resident: the most threads, in the fewest teams.
+func (f *Limits) cooperative(mostThreads, mostTeams, limit int64) Grid {
 	g, running := Grid{Teams: 1, Threads: min(mostThreads, int64(f.Warp))}, 0
 	for _, o := range f.Occupancies {
 		if int64(o.Threads) <= mostThreads && o.Threads*o.Teams >= running && o.Teams > 0 {
@@ -133,10 +133,10 @@ var errEval = errors.New("launch bounds")
 // Threads: the bound of the launch and of the kernel, and among those the size that fills a
 // multiprocessor with the smallest teams; smaller when there are too few iterations to give each
 // multiprocessor a team; larger where the rows that teams read several times leave the cache
-// otherwise. Teams: one a team iteration, or enough for a thread Width iterations; no
-// more than are resident where the launch requires that or the number of iterations is unknown.
-// Teams that meet: as many of the largest size as run at once. limit bounds the threads of the
-// whole grid, times Width. Errors: *ir.EvalError.
+// otherwise. Teams: one a team iteration, or enough for a thread Width iterations; no more than are
+// resident where the launch requires that or the number of iterations is unknown. Cooperative
+// launches: as many teams of the largest size as run at once. limit bounds the threads of the whole
+// grid, times Width. Errors: *ir.EvalError.
 func Shape(l *ir.Launch, env ir.Env, f *Limits, limit int64) (Grid, error) {
 	trip, err := bound(l.Trip, env, -1)
 	if err != nil {
@@ -154,8 +154,8 @@ func Shape(l *ir.Launch, env ir.Env, f *Limits, limit int64) (Grid, error) {
 	if err != nil {
 		return Grid{}, fmt.Errorf("%w: %w", errEval, err)
 	}
-	if l.Meets {
-		return f.meeting(clamp(mostThreads, int64(f.MaxThreads)), clamp(mostTeams, maxGrid), limit), nil
+	if l.Cooperative {
+		return f.cooperative(clamp(mostThreads, int64(f.MaxThreads)), clamp(mostTeams, maxGrid), limit), nil
 	}
 	var g Grid
 	g.Threads = f.threads(l, trip, mostTeams, clamp(mostThreads, int64(f.MaxThreads)))
