@@ -241,6 +241,28 @@ func NestClamped(h, w int, x, y []int32) {
 	}
 }
 
+// NestLines has rows of an interior, whose first elements lie inside lines of the cache.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func NestLines(n int, x []float32, y []int32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 3; j < 509; j++ {
+			v := x[i*512+j]
+			if v > 0.9 {
+				continue
+			}
+			k := 0
+			for k < 9 && v > -3 {
+				v -= 0.75
+				k++
+			}
+			y[i*512+j] = int32(k)
+		}
+	}
+}
+
 // nestSides are sides of matrices of about n elements, none a multiple of what a team takes at once.
 func nestSides(n int, r *rand.Rand) (int, int, int) {
 	s := side(n)
@@ -264,6 +286,10 @@ func init() {
 		{kernel: NestPlanesRim, args: func(n int, r *rand.Rand) []any {
 			h, w, _ := nestSides(n/2, r)
 			return []any{3, h, w, floats[float32](r, 3*h*w), floats[float32](r, 5), floats[float32](r, 3*h*w)}
+		}},
+		{kernel: NestLines, args: func(n int, r *rand.Rand) []any {
+			h := n / 128
+			return []any{h, floats[float32](r, 512*h), ints[int32](r, 512*h, 9)}
 		}},
 		{kernel: NestClamped, args: func(n int, r *rand.Rand) []any {
 			h, w, _ := nestSides(4*n, r)

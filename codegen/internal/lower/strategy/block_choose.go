@@ -112,6 +112,10 @@ func aligned(e ir.Expr, v *ir.Var, n int64, whole bool) (near, multiple bool) {
 	if !ok {
 		return false, false
 	}
+	return alignedForm(form, v, n, whole)
+}
+
+func alignedForm(form analysis.Affine, v *ir.Var, n int64, whole bool) (near, multiple bool) {
 	coef, ok := form.Coef(v)
 	if c, isConst := coef.Const(); !ok || !isConst || c != 1 {
 		return false, false

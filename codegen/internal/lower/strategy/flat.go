@@ -173,3 +173,77 @@ func behind(ahead, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	}
 	return []ir.Stmt{&ir.Block{Body: append(ahead, list...), At: at}}
 }
+
+// mostIdle is the share of the iterations of a row, one in so many, that may be added in front of
+// it and behind it.
+const mostIdle = 16
+
+// wholeLines returns the space of n with rows that begin and end at lines of the cache, and the
+// condition under which an iteration is one of n. Of rows that begin elsewhere, as those of an
+// interior do, each warp stores parts of lines that another warp completes. It returns nil where
+// rows begin at lines already, or where that is not known.
+func wholeLines(t *Sharer, n Sharing) (*spaces.Space, ir.Expr) {
+	last := len(n.Sp.Order) - 1
+	switch n.D.Schedule.Kind {
+	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
+	default:
+		return nil, nil
+	}
+	if last < 1 || t.Slow || !n.Grid || len(n.Sums) > 0 || n.P.Only != nil || len(n.P.Deals) > 0 || n.D.Schedule.Chunk != nil {
+		return nil, nil
+	}
+	f := *n.Sp.Loops[n.Sp.Order[last]]
+	lo, okLo := query.Int64(f.Lo)
+	hi, okHi := query.Int64(f.Hi)
+	each := storedInLine(t, n.Body, f.Var)
+	if !okLo || !okHi || !forms.Counts(&f) || each < 2 || lo < 0 || lo%each == 0 {
+		return nil, nil
+	}
+	from, to := lo-lo%each, (hi+each-1)/each*each
+	if (to-from-(hi-lo))*mostIdle > hi-lo {
+		return nil, nil
+	}
+	at := f.At
+	inside := build.Compare(ir.LAnd, build.Compare(ir.Le, build.Int(lo, at), build.Ref(f.Var, at), at), build.Compare(ir.Lt, build.Ref(f.Var, at), build.Int(hi, at), at), at)
+	f.Lo, f.Hi = build.Int(from, at), build.Int(to, at)
+	sp := *n.Sp
+	sp.Loops = slices.Clone(sp.Loops)
+	sp.Loops[sp.Order[last]] = &f
+	if k := len(t.Trips.Grid) - 1; k >= 0 && !t.Trips.Unknown {
+		if host := t.OnHost(sp.Count()); host != nil {
+			t.Trips.Grid[k] = host
+		}
+	}
+	t.Decide(at, "loop "+f.Var.Name, "rows from whole lines of the cache on", "a warp then stores whole lines", AsItIs)
+	return &sp, inside
+}
+
+// storedInLine returns how many iterations of the loop over v store to a line of the cache, or 0
+// unless all stores of body are to rows that begin at a line where v is a multiple of that.
+func storedInLine(t *Sharer, body []ir.Stmt, v *ir.Var) int64 {
+	defs := &analysis.AccessList{Defs: analysis.Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
+	defs.Stmts(body)
+	var each int64
+	fine := defs.Why == ""
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		a, ok := s.(*ir.Assign)
+		if !ok || query.IsRef(a.Place) || !fine {
+			return fine
+		}
+		ix, ok := a.Place.(*ir.Index)
+		if !ok || ix.X.Type().Kind != ir.Slice || !query.IsRef(ix.X) || ix.Type().Size == 0 {
+			fine = false
+			return false
+		}
+		n := int64(t.Device().Memory.Line / ix.Type().Size)
+		form := defs.Defs.Form(ix.I)
+		_, multiple := alignedForm(form, v, max(n, 1), true)
+		fine = fine && form.Known() && multiple && n > 1 && (each == 0 || each == n)
+		each = n
+		return fine
+	})
+	if !fine {
+		return 0
+	}
+	return each
+}

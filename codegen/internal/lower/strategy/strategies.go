@@ -102,7 +102,11 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	if out := first(t, n, 0, trust); out != nil {
 		return out
 	}
-	return t.Walk(n.Sp, n.P, Alone(t, checksTogether(t, n.Body)), nil)
+	body := Alone(t, checksTogether(t, n.Body))
+	if sp, inside := wholeLines(t, n); sp != nil {
+		return t.Walk(sp, n.P, []ir.Stmt{&ir.If{Cond: inside, Then: body, At: sp.At}}, nil)
+	}
+	return t.Walk(n.Sp, n.P, body, nil)
 }
 
 // Fits reports whether a strategy is applicable to n.
