@@ -27,7 +27,7 @@ import (
 // Errors: syntax errors of file, and names that it needs and that two files declare. Load reports
 // the errors of the other files.
 func SourcesFor(file string, pkg []syntax.File, imported func(path string) []syntax.File) ([]syntax.File, error) {
-	s := &sources{given: pkg, imported: imported, asked: map[string]bool{}}
+	s := &sources{given: pkg, imported: imported, requested: map[string]bool{}}
 	for {
 		p, err := s.check(path.Base(file))
 		if p == nil || err != nil {
@@ -46,10 +46,10 @@ func SourcesFor(file string, pkg []syntax.File, imported func(path string) []syn
 
 // sources are the files that may have declarations that kernels use.
 type sources struct {
-	given    []syntax.File
-	imported func(path string) []syntax.File
-	asked    map[string]bool // packages for which imported was called
-	others   []syntax.File   // files of these packages
+	given     []syntax.File
+	imported  func(path string) []syntax.File
+	requested map[string]bool // packages for which imported was called
+	others    []syntax.File   // files of these packages
 }
 
 // Check returns the package, type-checked; nil where file is not in it. Files with errors in their
@@ -97,10 +97,10 @@ func (s *sources) ask(p *Graph, reached map[*source.Decl]bool) bool {
 		paths[name.Imported().Path()] = true
 	}
 	for _, importPath := range source.SortedKeys(paths) { // so that equal sources give equal files
-		if s.asked[importPath] || p.Library.Has(importPath) {
+		if s.requested[importPath] || p.Library.Has(importPath) {
 			continue
 		}
-		s.asked[importPath] = true
+		s.requested[importPath] = true
 		files := source.LibraryFiles(importPath)
 		if len(files) == 0 && s.imported != nil {
 			files = s.imported(importPath)

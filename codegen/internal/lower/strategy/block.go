@@ -32,21 +32,21 @@ const (
 type block struct {
 	outer         []*ir.For // the loops around row and column
 	row, column   *ir.For
-	body          []ir.Stmt // body of an iteration
-	fast          []ir.Stmt // body if inside holds, with short loops unrolled
-	inside        []ir.Expr // conditions over row and column under which fast is correct
-	boundary      []ir.Stmt // body where inside may fail, with short loops unrolled; nil if it is not worth it
-	wrapped       int       // number of remainders and minima of body that fast does not need
-	rows, columns int64     // size of the tile of a thread
-	lanes         int64     // neighbouring threads that take columns of the same rows
-	near          nearness  // whether the columns of a thread are contiguous
-	flat          bool      // the nest has no loop but column: all warps of a team share the columns
-	slabs         []*slabbed
+	body          []ir.Stmt    // body of an iteration
+	fast          []ir.Stmt    // body if inside holds, with short loops unrolled
+	inside        []ir.Expr    // conditions over row and column under which fast is correct
+	boundary      []ir.Stmt    // body where inside may fail, with short loops unrolled; nil if it is not worth it
+	wrapped       int          // number of remainders and minima of body that fast does not need
+	rows, columns int64        // size of the tile of a thread
+	lanes         int64        // neighbouring threads that take columns of the same rows
+	near          columnLayout // whether the columns of a thread are contiguous
+	flat          bool         // the nest has no loop but column: all warps of a team share the columns
+	slabs         []*panelValue
 }
 
 // apart is how far the columns of a thread are from each other.
 func (b *block) apart() int64 {
-	if b.near != notNear {
+	if b.near != stridedColumns {
 		return 1
 	}
 	return b.lanes
@@ -98,7 +98,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	t.Launch.Warps = true
 	t.Trips.Width = max(t.Trips.Width, int(b.rows*b.columns))
 	columns := " columns"
-	if b.near != notNear {
+	if b.near != stridedColumns {
 		columns = " neighbouring columns"
 	}
 	t.Decide(at, "loop "+b.row.Var.Name, strconv.Itoa(int(b.rows))+" rows and "+strconv.Itoa(int(b.columns))+columns+" of loop "+b.column.Var.Name+" in a thread at once",
@@ -389,7 +389,7 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 		}
 		return cond
 	}
-	if b.near != notNear {
+	if b.near != stridedColumns {
 		lane = mul(lane, b.columns)
 	}
 	mine, own := add(build.Ref(i0, at), mul(level, b.rows)), add(build.Ref(j0, at), lane)

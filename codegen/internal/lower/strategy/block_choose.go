@@ -23,16 +23,17 @@ const (
 // A shape is a candidate for the size of a block.
 type shape struct {
 	rows, columns, lanes int64
-	near                 nearness
+	near                 columnLayout
 }
 
-// A nearness says whether the columns of a thread are neighbours; else those of the threads are.
-type nearness uint8
+// A columnLayout says whether the columns of a thread are neighbours; else those of the threads
+// are.
+type columnLayout uint8
 
 const (
-	notNear        nearness = iota
-	nearColumns             // and each of their accesses is one of its own, as they begin anywhere
-	alignedColumns          // and a thread accesses them all at once
+	stridedColumns columnLayout = iota
+	nearColumns                 // and each of their accesses is one of its own, as they begin anywhere
+	alignedColumns              // and a thread accesses them all at once
 )
 
 // apart is how far the columns of a thread are from each other.
@@ -44,7 +45,7 @@ func (b *block) shapes(limits target.Blocks, word ir.Bytes) []shape {
 	near, kind := nearnessOf(b, word)
 	across, known := analysis.ConstTrips(b.column)
 	for _, rc := range [][2]int64{{2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 4}, {8, 1}, {4, 2}, {2, 4}, {1, 8}, {4, 4}, {8, 2}, {8, 4}} {
-		s := shape{rc[0], rc[1], blockLanes, notNear}
+		s := shape{rc[0], rc[1], blockLanes, stridedColumns}
 		for known && !b.flat && s.lanes > 8 && s.lanes*s.columns > across {
 			s.lanes /= 2
 		}
@@ -66,7 +67,7 @@ func (b *block) shapes(limits target.Blocks, word ir.Bytes) []shape {
 // once, 0 where that is not so: each element of a column has to be the neighbour of that of the
 // column before. They are aligned where rows begin at multiples of so many, as does what is stored.
 // Loads may begin anywhere: those of neighbouring columns overlap.
-func nearnessOf(b *block, most ir.Bytes) (int64, nearness) {
+func nearnessOf(b *block, most ir.Bytes) (int64, columnLayout) {
 	var size ir.Bytes
 	fine, even := true, true
 	places := func(e ir.Expr, stored bool) {
@@ -98,7 +99,7 @@ func nearnessOf(b *block, most ir.Bytes) (int64, nearness) {
 	_, known := query.Int64(b.column.Lo)
 	switch {
 	case !fine || size == 0 || branches(b.fast): // what is accessed at times is accessed one by one
-		return 0, notNear
+		return 0, stridedColumns
 	case even && known:
 		return int64(most / size), alignedColumns
 	}
@@ -137,7 +138,7 @@ func (t *Sharer) chooseBlock(b *block) bool {
 		w := c.of(s)
 		return gpu.Clocks(w) + gpu.Tuning.Blocks.LoadShare*gpu.Clocks(target.Work{Loads: w.Loads})
 	}
-	least := clocksOf(shape{1, 1, blockLanes, notNear})
+	least := clocksOf(shape{1, 1, blockLanes, stridedColumns})
 	alone := least + gpu.Clocks(target.Work{Int: float64(gpu.Tuning.Remainder * b.wrapped)})
 	var fits []shape
 	var clocks []float64
@@ -146,7 +147,7 @@ func (t *Sharer) chooseBlock(b *block) bool {
 			continue
 		}
 		each := clocksOf(s)
-		if s.near != notNear && each > gpu.Tuning.Blocks.Near*least {
+		if s.near != stridedColumns && each > gpu.Tuning.Blocks.Near*least {
 			continue
 		}
 		fits, clocks = append(fits, s), append(clocks, each)

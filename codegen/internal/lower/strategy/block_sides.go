@@ -26,22 +26,23 @@ const (
 	apart  // the value cannot be staged: it is not plain arithmetic, or depends on other variables
 )
 
-// A sider finds the expressions of an inner loop that depend either on the row or on the column.
-type sider struct {
+// A sideFinder finds the expressions of an inner loop that depend either on the row or on the
+// column.
+type sideFinder struct {
 	*Sharer
 	b    *block
 	f    *ir.For
 	own  *ir.VarSet // variables that differ between iterations
-	list []*slabbed
+	list []*panelValue
 	fine bool
 }
 
 // slabOf returns the values of f that a slab holds, or nil if a slab cannot hold all reads of f.
-func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*slabbed {
+func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*panelValue {
 	if !forms.Counts(f) || branches(f.Body) {
 		return nil // a load under a condition must not be hoisted
 	}
-	x := &sider{Sharer: t, b: b, f: f, own: own, fine: true}
+	x := &sideFinder{Sharer: t, b: b, f: f, own: own, fine: true}
 	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
 		b, ok := e.(*ir.Binary)
 		x.fine = x.fine && !(ok && divides(b)) // threads beyond the boundary would also divide
@@ -59,7 +60,7 @@ func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 }
 
 // collect adds the largest subexpressions of e that have elements and depend on at most one side.
-func (x *sider) collect(e ir.Expr) {
+func (x *sideFinder) collect(e ir.Expr) {
 	s := x.sideOf(e)
 	switch both := s&ofRow != 0 && s&ofColumn != 0; {
 	case s&ofElem == 0, s&(apart|ofRow|ofColumn) == 0 && s&inLoop != 0: // no elements, or the same elements for all threads
@@ -78,7 +79,7 @@ func (x *sider) collect(e ir.Expr) {
 func divides(e *ir.Binary) bool { return !e.T.IsFloat() && (e.Op == ir.Div || e.Op == ir.Rem) }
 
 // sideOf returns the properties of e.
-func (x *sider) sideOf(e ir.Expr) side {
+func (x *sideFinder) sideOf(e ir.Expr) side {
 	switch e := e.(type) {
 	case *ir.Ref:
 		switch v := e.Var; {
@@ -103,20 +104,20 @@ func (x *sider) sideOf(e ir.Expr) side {
 	return x.sides(e)
 }
 
-func (x *sider) sides(e ir.Expr) side {
+func (x *sideFinder) sides(e ir.Expr) side {
 	var all side
 	ir.Operands(e, func(y ir.Expr) { all |= x.sideOf(y) })
 	return all
 }
 
 // add notes e, which is of one side.
-func (x *sider) add(e ir.Expr, s side) {
+func (x *sideFinder) add(e ir.Expr, s side) {
 	for _, y := range x.list {
 		if query.Same(y.elem, e) {
 			return
 		}
 	}
-	one := &slabbed{loop: x.f, elem: e, ofRow: s&ofColumn == 0, steady: s&inLoop == 0, value: x.Local("value", e.Type(), e.Pos())}
+	one := &panelValue{loop: x.f, elem: e, ofRow: s&ofColumn == 0, steady: s&inLoop == 0, value: x.Local("value", e.Type(), e.Pos())}
 	ir.WalkExpr(e, func(y ir.Expr) bool {
 		ix, ok := y.(*ir.Index)
 		if !ok {

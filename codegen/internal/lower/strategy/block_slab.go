@@ -32,9 +32,9 @@ const (
 	slabLanes  = 16  // neighbouring threads that take columns of the same rows, in wide slabs
 )
 
-// A slabbed is a value that a slab holds: an element that an inner loop reads in every iteration,
-// or an expression over such elements.
-type slabbed struct {
+// A panelValue is a value that a slab holds: an element that an inner loop reads in every
+// iteration, or an expression over such elements.
+type panelValue struct {
 	loop   *ir.For
 	elem   ir.Expr     // the value, over the induction variables of loop and of row or column
 	parts  []*ir.Index // the elements in elem
@@ -49,7 +49,7 @@ type slabbed struct {
 // the number of 32-bit words that an iteration declares.
 func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 	own := ir.Declared(b.body)
-	var list []*slabbed
+	var list []*panelValue
 	stored := false
 	for _, s := range b.body {
 		switch s := s.(type) {
@@ -91,9 +91,9 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 // words 32-bit words in registers.
 func slabSides(u target.Slabs, words ir.Bytes, wide bool) (out []shape) {
 	if wide {
-		out = append(out, shape{2 * u.Rows, u.Wide / (2 * u.Rows), slabLanes, notNear})
+		out = append(out, shape{2 * u.Rows, u.Wide / (2 * u.Rows), slabLanes, stridedColumns})
 	}
-	for _, s := range []shape{{2 * u.Rows, u.Columns, blockLanes, notNear}, {u.Rows, u.Columns, blockLanes, notNear}, {u.Rows, u.Columns / 2, blockLanes, notNear}} {
+	for _, s := range []shape{{2 * u.Rows, u.Columns, blockLanes, stridedColumns}, {u.Rows, u.Columns, blockLanes, stridedColumns}, {u.Rows, u.Columns / 2, blockLanes, stridedColumns}} {
 		if s.rows*s.columns*int64(words) <= u.Words {
 			out = append(out, s)
 		}
@@ -103,19 +103,19 @@ func slabSides(u target.Slabs, words ir.Bytes, wide bool) (out []shape) {
 
 // wideSlabs reports whether a thread of b can execute a square block whose columns form contiguous
 // groups, so that it reads the tiles with 16-byte loads.
-func wideSlabs(t *Sharer, b *block, list []*slabbed) bool {
+func wideSlabs(t *Sharer, b *block, list []*panelValue) bool {
 	u := t.Device().Tuning.Slabs
 	for _, f := range []*ir.For{b.row, b.column} {
 		if n, known := analysis.ConstTrips(f); known && n < slabLanes*u.Wide/(2*u.Rows) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(list, func(x *slabbed) bool { return x.elem.Type().Size != 4 })
+	return !slices.ContainsFunc(list, func(x *panelValue) bool { return x.elem.Type().Size != 4 })
 }
 
 // width returns the number of elements of x that a team needs for an iteration, plus the padding
 // that puts rows of the tile on different memory banks.
-func (x *slabbed) width(rows, columns, lanes int64) int64 {
+func (x *panelValue) width(rows, columns, lanes int64) int64 {
 	size, apart := int64(x.elem.Type().Size), int64(8)
 	if x.ofRow || lanes < blockLanes {
 		apart = 16 // keeps groups aligned
@@ -209,7 +209,7 @@ func (w *slabTurn) run() []ir.Stmt {
 			body[k] = &inner
 		}
 	}
-	held := map[*slabbed][]*ir.Var{} // the registers of a thread for each value of a slab
+	held := map[*panelValue][]*ir.Var{} // the registers of a thread for each value of a slab
 	var active []ir.Expr
 	var copies [][]ir.Stmt
 	for r, row := range w.rowVars {
@@ -238,7 +238,7 @@ func (w *slabTurn) run() []ir.Stmt {
 }
 
 // heldOf returns the variable that holds x for row r and column c of the thread.
-func (w *slabTurn) heldOf(held map[*slabbed][]*ir.Var, x *slabbed, r, c int) *ir.Var {
+func (w *slabTurn) heldOf(held map[*panelValue][]*ir.Var, x *panelValue, r, c int) *ir.Var {
 	k := c
 	if x.ofRow {
 		k = r
@@ -277,7 +277,7 @@ func (w *slabTurn) guarded(copies []ir.Stmt, active []ir.Expr) []ir.Stmt {
 }
 
 // overSlabs runs copies of the inner loop f together, in slabs.
-func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*ir.Var) []ir.Stmt {
+func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*panelValue][]*ir.Var) []ir.Stmt {
 	at := f.At
 	lo, out := w.Temp("from", f.Lo, nil)
 	hi, out := w.Temp("to", f.Hi, out)
@@ -318,7 +318,7 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*i
 }
 
 // steadyOf declares the variables for the values that are invariant in f.
-func (w *slabTurn) steadyOf(f *ir.For, held map[*slabbed][]*ir.Var) []ir.Stmt {
+func (w *slabTurn) steadyOf(f *ir.For, held map[*panelValue][]*ir.Var) []ir.Stmt {
 	var out []ir.Stmt
 	last := func(e, end ir.Expr) ir.Expr {
 		return w.least(e, build.Binary(ir.Sub, end, build.Int(1, w.at), w.at))
@@ -341,7 +341,7 @@ func (w *slabTurn) steadyOf(f *ir.For, held map[*slabbed][]*ir.Var) []ir.Stmt {
 }
 
 // place returns the position in the tile of x for row or column i of the thread.
-func (w *slabTurn) place(x *slabbed, i int64) ir.Expr {
+func (w *slabTurn) place(x *panelValue, i int64) ir.Expr {
 	if x.ofRow {
 		return w.inRows(build.Int(i, w.at))
 	}
@@ -356,13 +356,13 @@ type slabLoads struct {
 	hi    ir.Expr
 	decls []ir.Stmt
 	list  []slabLoad
-	rest  []*slabbed
+	rest  []*panelValue
 }
 
 // A slabLoad is one load of a thread: of element at of the team's rows or columns, in iteration k
 // of the slab.
 type slabLoad struct {
-	*slabbed
+	*panelValue
 	k, at  ir.Expr
 	values []*ir.Var // of its parts
 }
@@ -370,7 +370,7 @@ type slabLoad struct {
 // plan divides the elements of x among the threads: those of rows among the lanes of the warp that
 // needs them; of columns a part for each of as many warps as there may be, which those that there
 // are take in turn.
-func (l *slabLoads) plan(x *slabbed) {
+func (l *slabLoads) plan(x *panelValue) {
 	t := x.elem.Type()
 	wide := x.width(l.rows, l.columns, l.block.lanes)
 	name := map[bool]string{true: "rowTile", false: "columnTile"}[x.ofRow]
@@ -399,8 +399,8 @@ func (l *slabLoads) plan(x *slabbed) {
 	}
 }
 
-func (l *slabLoads) addOne(x *slabbed, k, at ir.Expr) {
-	one := slabLoad{slabbed: x, k: k, at: at}
+func (l *slabLoads) addOne(x *panelValue, k, at ir.Expr) {
+	one := slabLoad{panelValue: x, k: k, at: at}
 	for _, e := range x.parts {
 		v := l.Local("ahead", e.Type(), l.at)
 		var steady ir.Expr // is loaded once
@@ -418,7 +418,7 @@ func (l *slabLoads) addOne(x *slabbed, k, at ir.Expr) {
 func (l *slabLoads) inPart() int64 { return l.columns * slabLength * l.block.lanes / slabTeam }
 
 // ofPart is load c of a lane in part p of the columns.
-func (l *slabLoads) ofPart(x *slabbed, p ir.Expr, c int64) (k, at ir.Expr) {
+func (l *slabLoads) ofPart(x *panelValue, p ir.Expr, c int64) (k, at ir.Expr) {
 	lane := build.Ref(l.lane, l.at)
 	if x.across {
 		first := l.slabTurn.add(build.Binary(ir.Mul, p, build.Int(l.block.lanes/slabLength, l.at), l.at), l.div(lane, slabLength))
@@ -434,7 +434,7 @@ func (l *slabLoads) ofPart(x *slabbed, p ir.Expr, c int64) (k, at ir.Expr) {
 
 // elemAt is e, x or a part of it, for element at of the team's rows or columns in iteration k of
 // the slab that begins at start, or the last there is.
-func (l *slabLoads) elemAt(x *slabbed, e, start, k, at ir.Expr) ir.Expr {
+func (l *slabLoads) elemAt(x *panelValue, e, start, k, at ir.Expr) ir.Expr {
 	first, v, end := l.j0, l.column.Var, l.right
 	if x.ofRow {
 		first, v, end = l.i0, l.row.Var, l.bottom
@@ -450,7 +450,7 @@ func (l *slabLoads) load(start ir.Expr) []ir.Stmt {
 	for _, x := range l.list {
 		for i, e := range x.parts {
 			if ir.ExprVars(e).Has(l.f.Var) {
-				out = append(out, build.Assign(build.Ref(x.values[i], l.at), l.elemAt(x.slabbed, e, start, x.k, x.at), l.at))
+				out = append(out, build.Assign(build.Ref(x.values[i], l.at), l.elemAt(x.panelValue, e, start, x.k, x.at), l.at))
 			}
 		}
 	}
@@ -467,18 +467,18 @@ func (l *slabLoads) ofParts(x slabLoad) ir.Expr {
 		}
 		return nil
 	}}
-	return l.elemAt(x.slabbed, loaded.CopyExpr(x.elem), build.Ref(l.start, l.at), x.k, x.at)
+	return l.elemAt(x.panelValue, loaded.CopyExpr(x.elem), build.Ref(l.start, l.at), x.k, x.at)
 }
 
 // store writes the values of load to team memory. If the team has fewer warps than parts, it also
 // loads and writes the remaining parts.
 func (l *slabLoads) store() []ir.Stmt {
 	var out, body []ir.Stmt
-	place := func(x *slabbed, k, at ir.Expr) ir.Expr {
+	place := func(x *panelValue, k, at ir.Expr) ir.Expr {
 		return build.Index(build.Index(build.Ref(x.tile, l.at), k, l.at), at, l.at)
 	}
 	for _, x := range l.list {
-		out = append(out, build.Assign(place(x.slabbed, x.k, x.at), l.ofParts(x), l.at))
+		out = append(out, build.Assign(place(x.panelValue, x.k, x.at), l.ofParts(x), l.at))
 	}
 	if len(l.rest) == 0 {
 		return out

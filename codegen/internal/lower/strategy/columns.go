@@ -83,7 +83,7 @@ func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 
 // isColumn reports whether the inner loop of c has the same bounds in all iterations of f, and most
 // of its reads have stride 1 in f.
-func (t *Sharer) isColumn(f *ir.For, c *laned) bool {
+func (t *Sharer) isColumn(f *ir.For, c *laneSplit) bool {
 	own := ir.Declared(c.before)
 	own.Add(f.Var)
 	for _, e := range []ir.Expr{c.loop.Lo, c.loop.Hi, c.loop.Step} {
@@ -114,7 +114,7 @@ func (t *Sharer) isColumn(f *ir.For, c *laned) bool {
 
 // inColumns returns the code of an iteration: all its threads execute the statements before the
 // loop, each thread its parts of the rows, and the first thread the statements after the loop.
-func (t *Sharer) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *Sharer) inColumns(c *laneSplit, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	if len(own) > 0 {

@@ -32,18 +32,18 @@ const (
 // A square describes a nest and the accesses that go through team memory.
 type square struct {
 	*block
-	loads  []crossed
-	stores []crossed
+	loads  []transposedAccess
+	stores []transposedAccess
 }
 
-// A crossed is an access that is contiguous in the row loop and strided in the column loop.
-type crossed struct {
+// A transposedAccess is contiguous in the row loop and strided in the column loop.
+type transposedAccess struct {
 	elem *ir.Index
 	tile *ir.Var
 }
 
 // squares returns the loop over sp in which each team executes squares, or nil if no access is
-// crossed or this is not legal.
+// transposed or this is not legal.
 func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	n := len(sp.Loops)
 	if t.Slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
@@ -63,7 +63,7 @@ func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	}
 	at := sp.At
 	var names []string
-	for _, list := range [][]crossed{q.loads, q.stores} {
+	for _, list := range [][]transposedAccess{q.loads, q.stores} {
 		for k := range list {
 			elem := list[k].elem.Type()
 			what := "square" + strconv.Itoa(len(names))
@@ -90,8 +90,8 @@ func joined(names []string) string {
 	return out
 }
 
-// findCrossed finds the crossed accesses of q. It reports false if there are none, or if the body
-// is not a sequence of loads and arithmetic followed by stores.
+// findCrossed finds the transposed accesses of q. It reports false if there are none, or if the
+// body is not a sequence of loads and arithmetic followed by stores.
 func (t *Sharer) findCrossed(q *square) bool {
 	own := ir.Declared(q.body)
 	fine := true
@@ -108,8 +108,8 @@ func (t *Sharer) findCrossed(q *square) bool {
 			if ix, ok := s.Place.(*ir.Index); ok {
 				fine = fine && forms.PlainValue(ix) && query.IsRef(ix.X) && query.LoadFree(ix.I)
 				if fine && t.isCrossed(q, ix, own) {
-					fine = !slices.ContainsFunc(q.stores, func(c crossed) bool { return query.Same(c.elem.X, ix.X) })
-					q.stores = append(q.stores, crossed{elem: ix})
+					fine = !slices.ContainsFunc(q.stores, func(c transposedAccess) bool { return query.Same(c.elem.X, ix.X) })
+					q.stores = append(q.stores, transposedAccess{elem: ix})
 					size += ix.Type().Size
 				}
 			} else {
@@ -129,8 +129,8 @@ func (t *Sharer) findCrossed(q *square) bool {
 			if !ok {
 				return true
 			}
-			if t.isCrossed(q, ix, own) && !slices.ContainsFunc(q.loads, func(c crossed) bool { return query.Same(c.elem, ix) }) {
-				q.loads = append(q.loads, crossed{elem: ix})
+			if t.isCrossed(q, ix, own) && !slices.ContainsFunc(q.loads, func(c transposedAccess) bool { return query.Same(c.elem, ix) }) {
+				q.loads = append(q.loads, transposedAccess{elem: ix})
 				size += ix.Type().Size
 			}
 			return true

@@ -22,12 +22,13 @@ import (
 // 12 on average: 125 GFLOP/s with a thread a row, 161 with 4 lanes, 174 with 8, 156 with 16, 104
 // with 32.
 
-// A laned is an iteration, split into the loop that its lanes share and the statements around it.
-type laned struct {
+// A laneSplit is an iteration, split into the loop that its lanes share and the statements around
+// it.
+type laneSplit struct {
 	before, after []ir.Stmt
 	loop          *ir.For
 	sums          []ir.Reduction
-	picks         []picked
+	picks         []partialPick
 	clause        bool // a reduction clause declares sums
 }
 
@@ -113,7 +114,7 @@ func (t *Sharer) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 
 // cutForLanes splits body at its only loop with a reduction. It returns nil if the statements
 // before the loop do more than compute values, or the loop does more than read.
-func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
+func (t *Sharer) cutForLanes(body []ir.Stmt) *laneSplit {
 	for i, s := range body {
 		switch s := s.(type) {
 		case *ir.Decl:
@@ -128,7 +129,7 @@ func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 		case *ir.For:
 			g := *forms.Below(s)
 			g.Body = query.Flatten(s.Body)
-			c := &laned{before: body[:i], after: body[i+1:], loop: &g, sums: t.anyOrder(s), picks: t.picksOf(&g, ir.Declared(body[:i]))}
+			c := &laneSplit{before: body[:i], after: body[i+1:], loop: &g, sums: t.anyOrder(s), picks: t.picksOf(&g, ir.Declared(body[:i]))}
 			d := t.Simds[s]
 			c.clause = d != nil && len(d.Reductions) > 0
 			if !c.clause && holdsLoop(&ir.Block{Body: g.Body, At: g.At}) {
@@ -167,14 +168,14 @@ func (t *Sharer) anyOrder(f *ir.For) []ir.Reduction {
 }
 
 // inOrderInstead returns the directive that keeps the order of the reductions.
-func (c *laned) inOrderInstead() string {
+func (c *laneSplit) inOrderInstead() string {
 	if c.clause {
 		return "no reduction clause on the inner loop"
 	}
 	return AsItIs
 }
 
-func (t *Sharer) isLaned(c *laned) bool {
+func (t *Sharer) isLaned(c *laneSplit) bool {
 	f := c.loop
 	step, ok := query.Int64(f.Step)
 	if !ok || step != 1 || f.Rel != ir.Lt || !f.Var.Type.IsInteger() || f.Var.Type.Kind == ir.Uint64 || query.LeavesLoop(f) {
@@ -214,7 +215,7 @@ func (t *Sharer) isLaned(c *laned) bool {
 
 // gainsByLanes reports whether more accesses have stride 1 in the inner loop than in f, and the
 // inner loop is not known to be short.
-func (t *Sharer) gainsByLanes(f *ir.For, c *laned) bool {
+func (t *Sharer) gainsByLanes(f *ir.For, c *laneSplit) bool {
 	if n, ok := query.Int64(build.Trips(c.loop, build.ToInt(c.loop.Lo), build.ToInt(c.loop.Hi), build.ToInt(c.loop.Step))); ok && n < mapping.WarpTrips {
 		return false
 	}
@@ -233,7 +234,7 @@ type laneNumber struct {
 }
 
 // laneNumberOf returns the laneNumber of f.
-func laneNumberOf(t *Sharer, f *ir.For, c *laned) laneNumber {
+func laneNumberOf(t *Sharer, f *ir.For, c *laneSplit) laneNumber {
 	u := t.Device().Tuning.Lanes
 	n := laneNumber{steps: u.Average[:], unknown: u.Unknown}
 	n.total, n.rows = t.sharedBy(f, c)
@@ -247,7 +248,7 @@ func laneNumberOf(t *Sharer, f *ir.For, c *laned) laneNumber {
 // count that depends on parameters only holds for one iteration. Otherwise total is an estimate for
 // all iterations of f: the length of the shortest slice that the induction variable indexes, or
 // nil.
-func (t *Sharer) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
+func (t *Sharer) sharedBy(f *ir.For, c *laneSplit) (total, rows ir.Expr) {
 	g, at := c.loop, f.At
 	own := ir.Declared(c.before)
 	own.Add(f.Var)
@@ -303,7 +304,7 @@ func (t *Sharer) countLanes(f *ir.For, n laneNumber) {
 
 // onLanes returns the code of an iteration: all lanes execute the statements before the loop, each
 // lane a part of the loop, and one lane the statements after it.
-func (t *Sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *Sharer) onLanes(c *laneSplit, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	from, to := t.Local("from", ir.IntType, at), t.Local("to", ir.IntType, at)
@@ -415,7 +416,7 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	short := &ir.For{Label: &ir.Label{}, Var: f.Var, Lo: narrow(build.Ref(from, at)), Hi: narrow(least), Step: narrow(lanes), Rel: ir.Lt,
 		Body: body, At: f.At}
 	far := build.Compare(ir.Le, build.Ref(to, at), most, at)
-	return t.Trusted(wide, &quick{loop: short, fits: far})
+	return t.Trusted(wide, &fastLoop{loop: short, fits: far})
 }
 
 // checkedOnce returns f, whose iterations write memory, in two versions. If one test shows that all
@@ -469,8 +470,8 @@ func (t *Sharer) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
 // noPlace stands for no iteration; no loop over elements reaches this value.
 const noPlace = math.MinInt64
 
-// A picked is a pick of a part of the loop.
-type picked struct {
+// A partialPick is a pick of a part of the loop.
+type partialPick struct {
 	analysis.Pick
 	f     *ir.For
 	vars  []*ir.Var           // variables of a part: the best value, carried values that place does not determine, place
@@ -480,14 +481,14 @@ type picked struct {
 }
 
 // picksOf returns the picks of f, of variables in own.
-func (t *Sharer) picksOf(f *ir.For, own *ir.VarSet) []picked {
-	var out []picked
+func (t *Sharer) picksOf(f *ir.For, own *ir.VarSet) []partialPick {
+	var out []partialPick
 	changing := ir.Assigned(f.Body)
 	for _, v := range ir.Declared(f.Body).List() {
 		changing.Add(v)
 	}
 	for _, p := range analysis.PicksOf(f) {
-		k := picked{Pick: p, f: f, vars: []*ir.Var{p.Best}, parts: map[*ir.Var]*ir.Var{}, place: t.Local("place", ir.IntType, f.At), made: map[*ir.Var]ir.Expr{}}
+		k := partialPick{Pick: p, f: f, vars: []*ir.Var{p.Best}, parts: map[*ir.Var]*ir.Var{}, place: t.Local("place", ir.IntType, f.At), made: map[*ir.Var]ir.Expr{}}
 		fine := own.Has(p.Best) && p.Best.Type.Size >= 4
 		for _, v := range p.Carried {
 			e := p.Values[v]
@@ -511,7 +512,7 @@ func (t *Sharer) picksOf(f *ir.For, own *ir.VarSet) []picked {
 }
 
 // noting returns the body of f in which each pick records its iteration.
-func noting(f *ir.For, picks []picked) []ir.Stmt {
+func noting(f *ir.For, picks []partialPick) []ir.Stmt {
 	list := slices.Clone(f.Body)
 	for i, s := range list {
 		for _, p := range picks {
@@ -524,7 +525,7 @@ func noting(f *ir.For, picks []picked) []ir.Stmt {
 }
 
 // noted returns the pick with an assignment to place instead of the values that place determines.
-func (p *picked) noted() ir.Stmt {
+func (p *partialPick) noted() ir.Stmt {
 	s := *p.If
 	s.Then = []ir.Stmt{build.Assign(build.Ref(p.place, s.At), build.ToInt(build.Ref(p.f.Var, s.At)), s.At)}
 	for _, a := range query.Flatten(p.If.Then) {
@@ -536,7 +537,7 @@ func (p *picked) noted() ir.Stmt {
 }
 
 // begin declares the variables of a part with their initial values.
-func (p *picked) begin(at ir.Pos) []ir.Stmt {
+func (p *partialPick) begin(at ir.Pos) []ir.Stmt {
 	var out []ir.Stmt
 	for _, v := range p.vars {
 		first := ir.Expr(build.Ref(v, at))
@@ -550,7 +551,7 @@ func (p *picked) begin(at ir.Pos) []ir.Stmt {
 
 // take replaces the pick of this part by the pick whose values other returns, if that one is
 // better.
-func (p *picked) take(t *Sharer, mine map[*ir.Var]*ir.Var, other func(v *ir.Var) ir.Expr, at ir.Pos) []ir.Stmt {
+func (p *partialPick) take(t *Sharer, mine map[*ir.Var]*ir.Var, other func(v *ir.Var) ir.Expr, at ir.Pos) []ir.Stmt {
 	var out, set []ir.Stmt
 	theirs := map[*ir.Var]ir.Expr{}
 	for _, v := range p.vars {
@@ -573,7 +574,7 @@ func (p *picked) take(t *Sharer, mine map[*ir.Var]*ir.Var, other func(v *ir.Var)
 }
 
 // give assigns the pick of the part, in the variables of mine, to the variables of the iteration.
-func (p *picked) give(mine map[*ir.Var]*ir.Var, at ir.Pos) []ir.Stmt {
+func (p *partialPick) give(mine map[*ir.Var]*ir.Var, at ir.Pos) []ir.Stmt {
 	var out, set []ir.Stmt
 	for _, v := range p.vars {
 		if v != p.place && mine[v] != v {

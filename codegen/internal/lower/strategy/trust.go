@@ -22,7 +22,7 @@ import (
 //
 // An inner loop with a constant trip count is part of the iteration of such a loop. Its indices
 // have an invariant base, so that one test before it, of the first and the last element, covers all
-// of its checks: see [truster.inRun].
+// of its checks: see [uncheckedRewriter.inRun].
 
 // Alone returns list, what a thread runs by itself, with elements that its loops add to in
 // registers and with trusted loops.
@@ -63,16 +63,16 @@ func trustedIn(t *Sharer, list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// A quick is a faster version of a loop, which is correct if fits holds and the loop has an
+// A fastLoop is a faster version of a loop, which is correct if fits holds and the loop has an
 // iteration.
-type quick struct {
+type fastLoop struct {
 	loop *ir.For
 	fits ir.Expr
 }
 
 // Trusted returns f, in two versions if this is profitable. If q is not nil, the version without
 // branches is made from it.
-func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
+func (t *Sharer) Trusted(f *ir.For, q *fastLoop) []ir.Stmt {
 	if t.Opt.KeepChecks || t.Slow || query.JumpsOut(f) {
 		return []ir.Stmt{f}
 	}
@@ -94,7 +94,7 @@ func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
 	once.Hi, out = t.held("to", f.Hi, out)
 	whole := f
 	f = &once
-	u := &truster{Sharer: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
+	u := &uncheckedRewriter{Sharer: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
 	fast := f
 	if q != nil {
 		fast, u.bounds = q.loop, q.fits
@@ -167,8 +167,8 @@ func (t *Sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt
 	return t.Temp(name, e, out)
 }
 
-// truster rewrites the body of a loop.
-type truster struct {
+// An uncheckedRewriter rewrites the body of a loop for the version without checks.
+type uncheckedRewriter struct {
 	*Sharer
 	loop    *ir.For
 	moved   *ir.VarSet
@@ -187,7 +187,7 @@ type truster struct {
 	inside   *ir.VarSet // what differs between its turns
 }
 
-func (u *truster) list(list []ir.Stmt) []ir.Stmt {
+func (u *uncheckedRewriter) list(list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
 		var ahead []ir.Stmt
@@ -217,7 +217,7 @@ func (u *truster) list(list []ir.Stmt) []ir.Stmt {
 }
 
 // expr returns e with unchecked loads, and the statements that must precede it.
-func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
+func (u *uncheckedRewriter) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	if !query.Checks(e) {
 		return e, ahead
 	}
@@ -257,7 +257,7 @@ func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 }
 
 // load returns the replacement of the checked load x.
-func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
+func (u *uncheckedRewriter) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	at, f := x.At, u.loop
 	for _, v := range ir.ExprVars(x).List() { // a place that hangs on what was loaded instead may be any
 		u.found = u.found && !u.moved.Has(v)
@@ -288,7 +288,7 @@ func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 }
 
 // guardedValue returns the element that x loads, and the statements that load it where it is there.
-func (u *truster) guardedValue(x *ir.Index) (*ir.Ref, []ir.Stmt) {
+func (u *uncheckedRewriter) guardedValue(x *ir.Index) (*ir.Ref, []ir.Stmt) {
 	at := x.At
 	i, fits, list := u.test(x, build.ToInt(x.I), 0)
 	value := u.Local("value", x.Type(), at)
@@ -298,7 +298,7 @@ func (u *truster) guardedValue(x *ir.Index) (*ir.Ref, []ir.Stmt) {
 
 // test declares that i is first and fits whether so many elements from there on are in what x
 // indexes, one and more.
-func (u *truster) test(x *ir.Index, first ir.Expr, more int64) (i, fits *ir.Var, list []ir.Stmt) {
+func (u *uncheckedRewriter) test(x *ir.Index, first ir.Expr, more int64) (i, fits *ir.Var, list []ir.Stmt) {
 	at := x.At
 	i, fits = u.Local("at", ir.IntType, at), u.Local("fits", ir.BoolType, at)
 	i.Source = ir.Source(x.I)
@@ -308,12 +308,12 @@ func (u *truster) test(x *ir.Index, first ir.Expr, more int64) (i, fits *ir.Var,
 }
 
 // note notes where fits does not hold.
-func (u *truster) note(fits *ir.Var, at ir.Pos) ir.Stmt {
+func (u *uncheckedRewriter) note(fits *ir.Var, at ir.Pos) ir.Stmt {
 	return build.Assign(build.Ref(u.bad, at), build.Compare(ir.LOr, build.Ref(u.bad, at), build.Not(build.Ref(fits, at), at), at), at)
 }
 
 // run rewrites a loop of a known number of turns, and returns what has to be computed ahead of it.
-func (u *truster) run(f *ir.For) (ahead []ir.Stmt) {
+func (u *uncheckedRewriter) run(f *ir.For) (ahead []ir.Stmt) {
 	n, known := analysis.ConstTrips(f)
 	if step, ok := query.Int64(f.Step); !known || !ok || n < 1 || step < 1 || !f.Var.Type.IsInteger() || f.Directive != nil {
 		u.found = false
@@ -337,7 +337,7 @@ func (u *truster) run(f *ir.For) (ahead []ir.Stmt) {
 
 // inRun returns what stands for the load x of a run where each turn makes it: its first and its
 // last element are tested ahead of the run. It is nil where the place differs otherwise.
-func (u *truster) inRun(x *ir.Index) ir.Expr {
+func (u *uncheckedRewriter) inRun(x *ir.Index) ir.Expr {
 	if len(u.runs) == 0 || u.maybe > 0 || u.changes(x.I, u.inside) {
 		return nil
 	}
@@ -380,7 +380,7 @@ func (u *truster) inRun(x *ir.Index) ir.Expr {
 
 // inLoop reports whether one test in front of the loop shows that the load x, which the variable of
 // the loop indexes from a place that is the same in all its iterations, is in range.
-func (u *truster) inLoop(x *ir.Index) bool {
+func (u *uncheckedRewriter) inLoop(x *ir.Index) bool {
 	f, at := u.loop, x.At
 	if len(u.runs) > 0 || u.maybe > 0 || f.Rel != ir.Lt || x.X.(*ir.Ref).Var.Space != ir.Param {
 		return false
@@ -412,7 +412,7 @@ func (u *truster) inLoop(x *ir.Index) bool {
 }
 
 // changes reports whether e mentions a variable of set that is not that of a run.
-func (u *truster) changes(e ir.Expr, set *ir.VarSet) bool {
+func (u *uncheckedRewriter) changes(e ir.Expr, set *ir.VarSet) bool {
 	return slices.ContainsFunc(ir.ExprVars(e).List(), func(v *ir.Var) bool {
 		return set.Has(v) && !slices.ContainsFunc(u.runs, func(f *ir.For) bool { return f.Var == v })
 	})
@@ -470,7 +470,7 @@ func slope(e ir.Expr, v *ir.Var) (by int64, ok bool) {
 }
 
 // need adds cond to the conditions on the bounds of the loop.
-func (u *truster) need(cond ir.Expr) {
+func (u *uncheckedRewriter) need(cond ir.Expr) {
 	if u.bounds != nil {
 		cond = build.Compare(ir.LAnd, u.bounds, cond, cond.Pos())
 	}
@@ -480,7 +480,7 @@ func (u *truster) need(cond ir.Expr) {
 // guardedLoad returns element i of the slice that x indexes if fits holds, else an arbitrary
 // existing element: a load that is skipped would be a branch, across which compilers move no load
 // of the next iteration.
-func (u *truster) guardedLoad(x *ir.Index, i, fits *ir.Var) ir.Expr {
+func (u *uncheckedRewriter) guardedLoad(x *ir.Index, i, fits *ir.Var) ir.Expr {
 	at := x.At
 	if x.X.(*ir.Ref).Var.Space != ir.Param {
 		return build.Choose(build.Ref(fits, at), build.Index(x.X, build.Ref(i, at), at), build.Zero(x.Type(), at), at)
@@ -542,7 +542,7 @@ func inTwoVersions(t *Sharer, list []ir.Stmt) ir.Stmt {
 	if !begins || size > mostTogether || len(ir.AddressTaken(list).List()) > 0 {
 		return nil
 	}
-	c := &together{list: list, values: map[*ir.Var]ir.Expr{}, changed: ir.Assigned(list)}
+	c := &hoistedChecks{list: list, values: map[*ir.Var]ir.Expr{}, changed: ir.Assigned(list)}
 	c.collect()
 	if len(c.conds) < leastTogether || c.left {
 		return nil // a check that stays has its branch anyway
@@ -563,8 +563,8 @@ func inTwoVersions(t *Sharer, list []ir.Stmt) ir.Stmt {
 	return &ir.If{Cond: test, Then: fast, Else: t.CopyOf(list, &t.Kernel.NumVars), At: at}
 }
 
-// A together collects the checks that can be hoisted before a list of statements.
-type together struct {
+// hoistedChecks collects the checks that can be hoisted before a list of statements.
+type hoistedChecks struct {
 	list    []ir.Stmt
 	values  map[*ir.Var]ir.Expr // values of variables that the list declares, over invariant variables
 	changed *ir.VarSet
@@ -574,7 +574,7 @@ type together struct {
 	left    bool // an unconditional check cannot be hoisted
 }
 
-func (c *together) collect() {
+func (c *hoistedChecks) collect() {
 	for _, s := range c.list {
 		switch s := s.(type) {
 		case *ir.Decl:
@@ -602,7 +602,7 @@ func (c *together) collect() {
 
 // value returns e as an expression over variables that the list does not change, or nil if it
 // cannot be computed before the list.
-func (c *together) value(e ir.Expr) ir.Expr {
+func (c *hoistedChecks) value(e ir.Expr) ir.Expr {
 	e = ir.Subst(e, c.values)
 	if query.Checks(e) || c.stored && !query.LoadFree(e) {
 		return nil
@@ -617,7 +617,7 @@ func (c *together) value(e ir.Expr) ir.Expr {
 }
 
 // expr collects the checks that e makes unconditionally.
-func (c *together) expr(e ir.Expr) {
+func (c *hoistedChecks) expr(e ir.Expr) {
 	switch x := e.(type) {
 	case *ir.Binary:
 		c.expr(x.X)
@@ -644,7 +644,7 @@ func (c *together) expr(e ir.Expr) {
 }
 
 // check reports whether the check of ix is one of the hoisted checks.
-func (c *together) check(ix *ir.Index) bool {
+func (c *hoistedChecks) check(ix *ir.Index) bool {
 	r, ok := ix.X.(*ir.Ref)
 	if !ok || r.Var.Type.Kind != ir.Slice || ir.Declared(c.list).Has(r.Var) || c.changed.Has(r.Var) {
 		return false
