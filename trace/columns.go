@@ -109,7 +109,7 @@ type columnWriter struct {
 	err     error
 }
 
-// column writes an array with what f writes for each index, and zeros behind it.
+// column writes an array: the output of f for each index, then zeros.
 func (c *columnWriter) column(n int, f func(i int)) {
 	const together = 1 << 13
 	for from := 0; from < n && c.err == nil; from += together {

@@ -26,7 +26,8 @@ const (
 	longestRest = 10 * time.Second
 )
 
-// A content is what a page shows: a run that continues, as a record.Sink, or one that has finished.
+// A content is the source of a page: a run that continues, as a record.Sink, or one that has
+// finished.
 type content struct {
 	title string
 
@@ -86,7 +87,7 @@ func (c *content) snapshot() (snapshot, error) {
 	return c.newest()
 }
 
-// tasks returns what writes the tasks of the newest snapshot as columns, and its version.
+// tasks returns a writer of the newest snapshot's tasks as columns, and its version.
 func (c *content) tasks() (write func(w io.Writer) error, version int64, err error) {
 	c.making.Lock()
 	defer c.making.Unlock()
@@ -165,8 +166,8 @@ func (c *content) newest() (snapshot, error) {
 	return c.made, nil
 }
 
-// look sets the view to what there is now. The memory of the last view is used again. Requires:
-// both locks held.
+// look sets the view to a snapshot of the current state. The memory of the last view is used again.
+// Requires: both locks held.
 func (c *content) look() {
 	switch {
 	case !c.live:
@@ -179,7 +180,7 @@ func (c *content) look() {
 	}
 }
 
-// rest puts the next snapshot off, for what was just spent.
+// rest delays the next snapshot in proportion to the cost of the last one.
 func (c *content) rest(spent time.Duration) {
 	c.spent += spent
 	if next := time.Now().Add(min(costFactor*spent, longestRest)); next.After(c.next) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// A state is what a page shows besides the tasks themselves. Times are nanoseconds.
+// A state is the data of a page besides the tasks themselves. Times are nanoseconds.
 type state struct {
 	Version int64 // goes up with every snapshot
 	Live    bool  // the run continues
@@ -41,7 +41,7 @@ type span struct{ From, To time.Duration }
 // tasks.
 type nameLists struct{ Sorts, Variants, Copies, Names []string }
 
-// A program is what ran, where and when.
+// A program describes the program that ran, its machine and its time.
 type program struct {
 	Name, Host string
 	PID        int
@@ -206,7 +206,7 @@ func seriesOf(r *run.Run, from, to time.Duration) series {
 	return s
 }
 
-// shorten rounds to what a page shows, which halves the text.
+// shorten rounds to the precision of a page, which halves the text.
 func (s *series) shorten() {
 	rows := [][]float64{s.Tasks, s.Ready, s.Moved}
 	for _, of := range []map[string][]float64{s.Busy, s.Memory, s.Tokens} {
@@ -236,7 +236,7 @@ func rounded(v float64) float64 {
 	return math.Round(v*unit) / unit
 }
 
-// points adds what is known from copies and memory.
+// points adds the points of copies and memory.
 func (s *series) points(r *run.Run, from, width time.Duration, spread func(to []float64, a, b time.Duration, weight float64)) {
 	backed := map[string]float64{}
 	at := map[string]int{}

@@ -113,7 +113,7 @@ func (s *taskState) better(here *candidate) (best *candidate) {
 	return best
 }
 
-// say describes what the policy saw.
+// say describes the data that the policy saw.
 func (c *candidate) say() string {
 	text := fmt.Sprintf("where %v were missing", c.Missing)
 	if c.Known {

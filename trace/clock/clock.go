@@ -21,7 +21,7 @@ type Clock struct {
 	ahead atomic.Int64
 }
 
-// A line is what the counter means: at ticks after from, the time is at plus ticks times rate.
+// A line converts the counter to time: at ticks after from, the time is at plus ticks times rate.
 type line struct {
 	from uint64
 	span uint64 // ticks for which it is good; 0 before the rate is known

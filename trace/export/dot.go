@@ -13,7 +13,7 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// DotOptions choose what of a graph is drawn.
+// DotOptions choose the part of a graph that is drawn.
 type DotOptions struct {
 	Collapse bool // one node for all tasks of a sort
 	Most     int  // nodes at most; 0 is 2000

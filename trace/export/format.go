@@ -36,7 +36,7 @@ func Write(w io.Writer, format string, r *run.Run) error {
 	return nil
 }
 
-// title says what a run is, with what is missing of it.
+// title describes a run, with its missing records.
 func title(r *run.Run) string {
 	text := fmt.Sprintf("gompss, dropped %d", r.Dropped)
 	if r.Gone > 0 {

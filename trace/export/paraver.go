@@ -77,7 +77,7 @@ type paraver struct {
 	from  time.Duration
 	to    time.Duration
 	sorts []string
-	// phases are the names of what is no task.
+	// phases are the names of activities that are not tasks.
 	phases []string
 }
 
@@ -100,7 +100,7 @@ func newParaver(r *run.Run) *paraver {
 	return p
 }
 
-// A prvRecord is a line, with what it is sorted by.
+// A prvRecord is a line with its sort key.
 type prvRecord struct {
 	at    time.Duration
 	order int

@@ -135,7 +135,7 @@ func Perfetto(w io.Writer, r *run.Run) error {
 	return p.err
 }
 
-// programPID is the process of what is of the whole run; those of places follow.
+// programPID is the process of events of the whole run; the processes of places follow.
 const programPID = 1
 
 // A flowSet is, for each task by index, the tasks that it made ready, by index; and what else one
@@ -214,7 +214,7 @@ func (f *flowSet) source(r *run.Run, i int32) deps.TaskID {
 // from returns the tasks that the task of an index made ready.
 func (f *flowSet) from(i int32) []int32 { return f.to[f.first[i]:f.first[i+1]] }
 
-// write hands on what was made.
+// write passes the encoded events to the writer.
 func (p *perfetto) write() {
 	if _, err := p.w.Write(p.out); err != nil && p.err == nil {
 		p.err = err
@@ -482,7 +482,7 @@ func (p *perfetto) copies(r *run.Run) {
 	}
 }
 
-// phases writes what the program and the runtime did besides tasks.
+// phases writes the activities of the program and the runtime besides tasks.
 func (p *perfetto) phases(r *run.Run) {
 	var list []slice
 	for _, x := range r.Phases() {

@@ -67,7 +67,7 @@ func (m *meters) open(meter metric.Meter) error {
 	return errors.Join(errs[:]...)
 }
 
-// limits tells what there is of memory and tokens; sign takes it away again.
+// limits reports the available memory and tokens; a negative sign removes them again.
 func (s *Sink) limits(sign int64) {
 	kinds := map[string]bool{}
 	for _, p := range s.machine.Places {

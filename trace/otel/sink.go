@@ -38,16 +38,16 @@ type Options struct {
 	Patience time.Duration
 }
 
-// Live is what a runtime has in flight.
+// Live counts the tasks in flight of a runtime.
 type Live struct {
 	Blocked, Ready, Running int64
 	RunningOn               map[string]int64 // Running by the name of the device, where that is known
 	Tokens                  map[string]int64 // held, by kind
 }
 
-// A Sink tells OpenTelemetry of what a recorder hands to it, from a goroutine of its own: an
+// A Sink forwards the records of a recorder to OpenTelemetry, from a goroutine of its own: an
 // exporter that blocks, or a collector that hangs behind it, keeps up neither the recorder nor its
-// other sinks. What does not fit in the queue is lost, counted, and told by Close.
+// other sinks. Records that do not fit in the queue are lost and counted; Close reports them.
 type Sink struct {
 	queue     chan *record.Batch
 	done      chan struct{} // closed when the goroutine has finished
@@ -109,7 +109,7 @@ func (s *Sink) Open(m *probe.Machine) error {
 // queued is the number of batches that may wait: of tasks of a microsecond some seconds' worth.
 const queued = 4096
 
-// maxWaiting bounds the memory of what waits, in records.
+// maxWaiting bounds the queue, in records.
 const maxWaiting = 1 << 19
 
 // Take has a batch told.
@@ -129,7 +129,7 @@ func (s *Sink) Take(b *record.Batch) error {
 	return nil
 }
 
-// work tells what is in the queue until that is closed.
+// work forwards the records of the queue until the queue is closed.
 func (s *Sink) work() {
 	defer close(s.done)
 	for b := range s.queue {
@@ -204,7 +204,7 @@ func (s *Sink) countLost(l *record.Losses) {
 	}
 }
 
-// added returns by how much a count of what was lost grew since the last time.
+// added returns the growth of a count of lost records since the last call.
 func (s *Sink) added(of [5]string, count int64) int64 {
 	if s.counted == nil {
 		s.counted = map[[5]string]int64{}

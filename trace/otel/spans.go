@@ -15,8 +15,8 @@ import (
 // which is 128.
 const maxLinks = 16
 
-// A spanTable keeps what links need: the predecessors of tasks that are not over, and the spans of
-// the last tasks.
+// A spanTable keeps the data for links: the predecessors of tasks that are not finished, and the
+// spans of the last tasks.
 type spanTable struct {
 	waits map[uint64][]uint64
 	known map[uint64]trace.SpanContext
@@ -100,7 +100,7 @@ func (s *Sink) about(t *probe.Task, p probe.Place, sort string, preds int) []att
 	return out
 }
 
-// hardware is what the conventions call the kinds of devices that are hardware for sure.
+// hardware maps the kinds of devices that are always hardware to their names in the conventions.
 var hardware = map[string]string{"smp": "cpu", "cuda": "gpu"}
 
 func fail(span trace.Span, kind string, err error) {

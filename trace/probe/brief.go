@@ -46,7 +46,7 @@ const (
 	mostNear   = 1<<32 - 1
 )
 
-// Pack writes what the task touches and which tasks it waits for into the words, and reports
+// Pack writes the accesses of the task and its predecessors into the words, and reports
 // whether they fit.
 func (b *Brief) Pack(accesses []deps.Access, predecessors []deps.TaskID) bool {
 	n, w := 0, &b.Words

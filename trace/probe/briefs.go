@@ -158,8 +158,8 @@ func (l *Briefs) Find(id deps.TaskID) *Brief {
 	panic("gompss: bug: trace: a task has no brief")
 }
 
-// Collect sets what is called when there is something to collect. It must not wait. Call it before
-// the first New.
+// Collect sets the function that is called when there are records to collect. It must not wait.
+// Call it before the first New.
 func (l *Briefs) Collect(wake func()) { l.wake = wake }
 
 // Sweep calls take for tasks that have finished, each once, about most of them at most, and returns
@@ -203,7 +203,7 @@ func (s *sheet) taken() bool {
 	return s.seen == sheetTasks && s.lately == 0
 }
 
-// sweep takes what has finished. stands says that it stopped where many are not.
+// sweep takes the finished tasks. stands says that it stopped where many are not.
 func (s *sheet) sweep(most int, thorough bool, take func(*Brief)) (n int, stands bool) {
 	if s.lately > 0 && (thorough || s.lately <= patience) {
 		n = s.sweepLate(take)

@@ -42,7 +42,7 @@ func Contain(o Observer, broke func(*ObserverError)) Observer {
 	return c
 }
 
-// A containment is what the methods of one contained observer share.
+// A containment is the state that the methods of one contained observer share.
 type containment struct {
 	of     Observer
 	broken atomic.Bool

@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Status is what a run does at one moment. It is taken while tasks continue: exact for a run that
+// A Status describes a run at one moment. It is taken while tasks continue: exact for a run that
 // is stalled.
 type Status struct {
 	Submitted, Done         int64
@@ -23,7 +23,7 @@ type Status struct {
 	Left     time.Duration
 	// Idle is the least possible time since the last end of a task.
 	Idle time.Duration
-	// Verdict says what the run is stalled for, "" where tasks have ended lately, or none is in
+	// Verdict gives the reason why the run is stalled, "" where tasks have ended lately, or none is in
 	// flight.
 	Verdict string
 	Tasks   []InFlight // the oldest ones, by ID
@@ -52,7 +52,7 @@ func (t *InFlight) Title() string {
 	return fmt.Sprintf("task %d %s (%s)", t.ID, t.Label, t.At)
 }
 
-// Line is what the task does, in one sentence.
+// Line describes the state of the task in one sentence.
 func (t *InFlight) Line() string {
 	switch t.State {
 	case "running":
@@ -63,7 +63,7 @@ func (t *InFlight) Line() string {
 	return t.Title() + " waits for " + t.Waits
 }
 
-// why names what the run is stalled for: the oldest task that is not blocked by another one.
+// why names the reason of the stall: the oldest task that is not blocked by another one.
 func (s *Status) why() string {
 	for i := range s.Tasks {
 		if k := &s.Tasks[i]; k.By == 0 && k.State != "blocked" {

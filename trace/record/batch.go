@@ -7,9 +7,9 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Batch is what was recorded since the last one. Its slices belong to the sender: a sink copies
-// what it keeps. Other sinks get the same batch: one that wants it packed in another form makes a
-// copy first.
+// A Batch has the records since the last one. Its slices belong to the sender: a sink copies the
+// records that it keeps. Other sinks get the same batch: one that wants it packed in another form
+// makes a copy first.
 type Batch struct {
 	Tasks   []probe.Task
 	Packed  Packed // other tasks, with their details
@@ -45,10 +45,10 @@ func (b *Batch) Clone() *Batch {
 	return &c
 }
 
-// A DetailKind says what a Detail is.
+// A DetailKind is the kind of a Detail.
 type DetailKind uint8
 
-// The kinds of details, and what is in Values.
+// The kinds of details, with the meaning of Values.
 const (
 	Accesses  DetailKind = iota + 1 // one access: buffer, first element, elements, last element; Mode
 	Waits                           // Count predecessors

@@ -38,7 +38,7 @@ func (w *Writer) Open(m *probe.Machine) error {
 	return w.write(appendBlock(head, machineBlock, text))
 }
 
-// Take writes one block, or one more for what is packed.
+// Take writes one block, and a second one for packed records.
 func (w *Writer) Take(b *Batch) error {
 	w.totals.Tasks += uint64(len(b.Tasks) + b.Packed.tasks)
 	w.totals.Details += uint64(len(b.Details))
@@ -83,7 +83,7 @@ func (w *Writer) write(b []byte) error {
 	return nil
 }
 
-// Damage says what is wrong with a file that was read. The zero value is a whole file.
+// Damage describes the errors of a file that was read. The zero value is a whole file.
 type Damage struct {
 	Head    bool   // it does not start as a trace file does, or the machine is missing
 	Open    bool   // the end is missing: the run was not closed, or the file is cut off
@@ -155,13 +155,13 @@ func Read(r io.Reader, s Sink) (Damage, error) {
 // decodedAhead is how many blocks wait for the sink: one would do, if all took equally long.
 const decodedAhead = 4
 
-// A content is what a block of a file has: a machine or a batch.
+// A content is the content of a block of a file: a machine or a batch.
 type content struct {
 	machine *probe.Machine
 	batch   *Batch
 }
 
-// A giver gives what was decoded to a sink.
+// A giver passes decoded records to a sink.
 type giver struct {
 	sink     Sink
 	opened   bool
@@ -204,7 +204,7 @@ func (g *giver) start(m *probe.Machine) error {
 type reader struct {
 	in     io.Reader
 	buffer []byte // all that back may lie in
-	back   []byte // what was read from in and not taken
+	back   []byte // bytes that were read from in and not taken
 	damage Damage
 	d      decoder
 	names  map[string]string

@@ -110,8 +110,8 @@ func (e *encoder) text(s string) {
 	e.u(id)
 }
 
-// again is text for field n of a task.
-func (e *encoder) again(n int, s string) {
+// repeated is text for field n of a task.
+func (e *encoder) repeated(n int, s string) {
 	if x := &e.recent[n]; !x.ok || x.text != s {
 		e.text(s)
 		*x = recentText{s, e.ids[s], true}
@@ -172,10 +172,10 @@ func (e *encoder) task(t, before *probe.Task) {
 	e.d(t.End - t.Start)
 	e.d(t.Release - t.End)
 	e.i(int64(t.Missing))
-	e.again(0, t.Kernel)
-	e.again(1, t.Label)
-	e.again(2, t.Variant)
-	e.again(3, t.Err)
+	e.repeated(0, t.Kernel)
+	e.repeated(1, t.Label)
+	e.repeated(2, t.Variant)
+	e.repeated(3, t.Err)
 	e.i(int64(t.Place))
 	e.i(int64(t.Worker))
 	e.i(int64(t.Tokens))

@@ -12,8 +12,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// Losses counts what a recorder dropped since the start because its rings were full. A dropped task
-// or copy leaves no record, and its counts and sums are exact nevertheless.
+// Losses counts the records that a recorder dropped since the start because its rings were full. A
+// dropped task or copy leaves no record, and its counts and sums are exact nevertheless.
 type Losses struct {
 	Tasks   []LostTasks  `json:",omitempty"`
 	Copies  []LostCopies `json:",omitempty"`
@@ -82,11 +82,11 @@ type lostKind struct {
 
 type lostLink struct{ from, to string }
 
-// losses are what the tasks and points of one writer lost. They are written only when a ring is
+// losses counts the lost tasks and points of one writer. They are written only when a ring is
 // full.
 type losses struct {
 	records atomic.Uint64 // of all kinds; read without mu
-	mu      sync.Mutex    // guards what follows
+	mu      sync.Mutex    // guards the fields below
 	tasks   map[lostKind]*LostTasks
 	copies  map[lostLink]*LostCopies
 	details uint64
@@ -194,7 +194,7 @@ func entryOf[K comparable, V any](m *map[K]*V, k K) *V {
 	return v
 }
 
-// lossesOf adds up what all writers lost, ordered by place, kernel, label and variant.
+// lossesOf adds up the losses of all writers, ordered by place, kernel, label and variant.
 func lossesOf(list []losses) *Losses {
 	out := &Losses{}
 	tasks, copies := map[lostKind]*LostTasks{}, map[lostLink]*LostCopies{}

@@ -104,7 +104,7 @@ func (p *Packed) grow() {
 // length returns how many words the task at the front of words takes.
 func length(words []uint64) int { return packedHead + int(words[0]&15) }
 
-// Unpack makes tasks and details of what is packed in b.
+// Unpack makes tasks and details of the packed records of b.
 func (b *Batch) Unpack() {
 	for words := b.Packed.words; len(words) > 0; {
 		n := length(words)

@@ -144,7 +144,7 @@ func (d *decoder) numbers() (v [packedNumbers]uint64) {
 		v[0], v[1] = first&0xff, first>>8&(1<<shapeBits-1)|first>>(8+shapeBits)&0xff<<16
 		for i := 2; i < len(v); i++ {
 			if v[i] = d.fixed(4); i > 3 {
-				v[i] <<= 1 // as zigzag has what is not negative
+				v[i] <<= 1 // as in the zigzag form of numbers that are not negative
 			}
 		}
 		return v

@@ -11,7 +11,7 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Sink takes what was recorded, from one goroutine.
+// A Sink takes records, from one goroutine.
 type Sink interface {
 	Open(m *probe.Machine) error
 	Take(b *Batch) error
@@ -160,7 +160,7 @@ func (r *Recorder) pause(tries int) bool {
 	return true
 }
 
-// enter publishes what was written to the room for n words.
+// enter publishes the n words that were written.
 func (r *Recorder) enter(to *words, at int64, n int) {
 	if to.publish(at, n) {
 		r.hurry()
@@ -296,10 +296,10 @@ func (r *Recorder) hand(b *Batch, thorough bool) bool {
 	return n > 4*largestBatch || swept >= largestBatch
 }
 
-// reportInterval is the least time between two reports of what was lost, but for the last one.
+// reportInterval is the least time between two reports of lost records, except the last report.
 const reportInterval = 100 * time.Millisecond
 
-// report adds to b what was lost, where the sinks do not know all of it.
+// report adds the counts of lost records to b, if the sinks do not have all of them.
 func (r *Recorder) report(b *Batch) {
 	b.Dropped, b.Lost = r.Dropped(), nil
 	if now := time.Now(); b.Dropped != r.reported && now.Sub(r.reportedAt) >= reportInterval {
@@ -329,7 +329,7 @@ func (r *Recorder) Dropped() (n uint64) {
 	return n
 }
 
-// Losses returns the counts of what was lost so far because a ring was full.
+// Losses returns the counts of records that were lost so far because a ring was full.
 func (r *Recorder) Losses() *Losses { return lossesOf(r.lost) }
 
 // Close hands over the rest and closes the sinks. Errors: theirs. Call it when the runtime is

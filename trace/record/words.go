@@ -157,7 +157,7 @@ func putCandidates(r *words, at int64, id deps.TaskID, list []probe.Candidate) {
 	}
 }
 
-// A wordReader reads what is in a ring of words.
+// A wordReader reads the content of a ring of words.
 type wordReader struct {
 	r  *words
 	at int64
@@ -249,7 +249,7 @@ func (w *wordReader) waits(out []Detail, id deps.TaskID, n int, near bool) []Det
 	return out
 }
 
-// Candidate returns what putCandidates was given.
+// Candidate returns the arguments of putCandidates.
 func (d *Detail) Candidate() probe.Candidate {
 	c := probe.Candidate{Place: d.Place, Meant: d.Count&1 != 0, Known: d.Count&2 != 0, Missing: deps.Bytes(d.Values[0]), Run: time.Duration(d.Values[1]), Ahead: time.Duration(d.Values[2])}
 	c.Queued, c.Load = apart(d.Values[3])

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Compare prints what changed from run a to run b.
+// Compare prints the changes from run a to run b.
 func Compare(w io.Writer, a, b *Summary) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "\tbefore\tafter\tchange\n")

@@ -1,4 +1,4 @@
-// Package run is what a run of tasks was, put together from its records: the same numbers for the
+// Package run describes a run of tasks, put together from its records: the same numbers for the
 // summary, every export and every page.
 //
 // A Run is a record.Sink: it is filled from a file, or while the runtime runs. Summary says how the

@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// An Explanation is what was decided for a kernel, and why.
+// An Explanation has the decisions for a kernel, with their reasons.
 type Explanation struct{ Kernel, Text string }
 
 // Explanations returns those of the run, by kernel.
@@ -29,8 +29,8 @@ func (r *Run) Explanations() []Explanation {
 	return out
 }
 
-// A LearnedTime is what the policy had learned of a kernel on a kind of device, for data of Size
-// bytes up to twice that.
+// A LearnedTime is the time that the policy had learned of a kernel on a kind of device, for data
+// of Size bytes up to twice that.
 type LearnedTime struct {
 	Kernel, Kind        string
 	Size                deps.Bytes
@@ -38,7 +38,7 @@ type LearnedTime struct {
 	Middle, Least, Most time.Duration
 }
 
-// LearnedTimes returns what was learned last, by kernel, kind and size.
+// LearnedTimes returns the times that were learned last, by kernel, kind and size.
 func (r *Run) LearnedTimes() []LearnedTime {
 	type key struct {
 		kernel, kind string

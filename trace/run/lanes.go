@@ -12,7 +12,7 @@ import (
 // A Span is the time from From to To.
 type Span struct{ From, To time.Duration }
 
-// A Phase is what the program or the runtime did besides tasks.
+// A Phase is an activity of the program or the runtime besides tasks.
 type Phase struct {
 	Name string
 	Span
@@ -177,7 +177,7 @@ func (m laneMaker) copiesByPlace() [][]Span {
 	return out
 }
 
-// A State is what a lane does at a moment.
+// A State is the activity of a lane at a moment.
 type State uint8
 
 // The states of lanes.

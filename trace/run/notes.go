@@ -13,10 +13,10 @@ import (
 // function is worth a note.
 const muchGo = 0.1
 
-// A noteTaker finds what of a run is worth a sentence beside the tables of its Summary.
+// A noteTaker finds properties of a run that deserve a sentence beside the tables of its Summary.
 type noteTaker struct{ run *Run }
 
-// notes says what a reader of the summary would have to look for in its tables.
+// notes states facts that a reader of the summary would have to look for in its tables.
 func (n noteTaker) notes(s *Summary) (out []string) {
 	if s.Tasks == s.Gone {
 		return nil

@@ -13,14 +13,14 @@ import (
 type packs struct {
 	list   []record.Packed
 	idle   []record.Packed // memory for more
-	copied bool            // a copy may refer to what is in list
+	copied bool            // a copy may refer to the elements of list
 }
 
 // packedWords is how many words of packed tasks are kept together, or more where they come
 // together.
 const packedWords = 1 << 13
 
-// add appends what came together.
+// add appends the records of one batch.
 func (k *packs) add(p *record.Packed) {
 	n := len(k.list)
 	if n == 0 || !k.list[n-1].Takes(p) {

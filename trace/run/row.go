@@ -45,7 +45,7 @@ func (t Row) Missing() deps.Bytes { return t.b.missing.at(t.k) }
 // Bytes returns how many bytes its accesses name.
 func (t Row) Bytes() deps.Bytes { return t.b.bytes.at(t.k) }
 
-// Class returns what it has in common with others.
+// Class returns the class of the task.
 func (t Row) Class() *Class { return &t.b.described[t.b.what[t.k]] }
 
 // Place returns the index of its place, -1 for none.
@@ -77,10 +77,10 @@ func (t Row) task() probe.Task {
 	}
 }
 
-// Name returns what tasks of a class are called.
+// Name returns the name of the tasks of a class.
 func (c *Class) Name() string { return Name(&probe.Task{Kernel: c.Kernel, Label: c.Label}) }
 
-// Sort returns what they are counted under: see Sort.
+// Sort returns the name under which they are counted: see Sort.
 func (c *Class) Sort() string { return Sort(&probe.Task{Kernel: c.Kernel, Label: c.Label}) }
 
 // classes are those of all blocks, one block behind the other.

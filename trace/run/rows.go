@@ -45,7 +45,7 @@ type block struct {
 	newest                    deps.TaskID
 }
 
-// A Class is what many tasks have in common.
+// A Class has the properties that many tasks have in common.
 type Class struct {
 	Kernel, Label, Variant, Err string
 	Place, Worker               int16

@@ -44,7 +44,7 @@ type Run struct {
 	spare     []probe.Point // memory for Finish to put points in order; it means nothing
 }
 
-// derived is what is found once, after Finish.
+// derived has the results that are computed once, after Finish.
 type derived struct {
 	edges   []Edge
 	nested  []time.Duration // see spans
@@ -96,7 +96,7 @@ func (r *Run) takeRecords(b *record.Batch) {
 	}
 }
 
-// unpackOne takes the tasks and details of what is packed.
+// unpackOne takes the tasks and details of packed records.
 func (r *Run) unpackOne(p *record.Packed) {
 	b := &r.scratch
 	b.Tasks, b.Details, b.Packed = b.Tasks[:0], b.Details[:0], *p
@@ -105,7 +105,7 @@ func (r *Run) unpackOne(p *record.Packed) {
 	r.takeRecords(b)
 }
 
-// takePacked keeps what came packed, or unpacks it.
+// takePacked keeps packed records, or unpacks them.
 func (r *Run) takePacked(p *record.Packed) {
 	if r.unpacks {
 		r.unpackOne(p)
@@ -237,7 +237,7 @@ func (r *Run) Task(i int) *probe.Task {
 // Row returns the i-th task in order of submission, where it lies. Requires: Finish.
 func (r *Run) Row(i int) Row { return r.tasks.row(i) }
 
-// Classes returns what tasks have in common; ClassOf gives its indices. Two may be equal.
+// Classes returns the classes of tasks; ClassOf gives their indices. Two may be equal.
 func (r *Run) Classes() []*Class {
 	if r.classes == nil {
 		c := r.tasks.classes()
@@ -322,7 +322,7 @@ func (r *Run) DetailsOf(id deps.TaskID) []record.Detail { return r.details.of(id
 // Ran reports whether a task ran on some place.
 func Ran(t *probe.Task) bool { return t.Place >= 0 && t.Start > 0 }
 
-// Name returns what a task is called.
+// Name returns the name of a task.
 func Name(t *probe.Task) string {
 	switch {
 	case t.Label != "":
@@ -333,7 +333,7 @@ func Name(t *probe.Task) string {
 	return "go task"
 }
 
-// Sort returns what tasks are counted under: the kernel, or the label of a Go function.
+// Sort returns the name under which tasks are counted: the kernel, or the label of a Go function.
 func Sort(t *probe.Task) string {
 	if t.Kernel != "" {
 		return t.Kernel

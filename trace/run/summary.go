@@ -32,11 +32,11 @@ type Summary struct {
 	Overhead time.Duration // of all lanes
 	Compilation
 	Memory
-	Notes   []string // what else is worth knowing, in a sentence each
+	Notes   []string // further remarks, a sentence each
 	Verdict Verdict
 }
 
-// Missing is what a summary does not know, and for which reason.
+// Missing lists data that a summary lacks, with the reason.
 type Missing struct {
 	Gone    int64  // counted in Tasks, in nothing else
 	Dropped uint64 // records lost
@@ -59,7 +59,7 @@ type Compilation struct {
 	CompileFirst, CompileAlone time.Duration
 }
 
-// Memory is what the runtime knew of the memory of the program.
+// Memory describes the memory of the program, as far as the runtime knew it.
 type Memory struct {
 	// Buffers is the number of buffers that the runtime knew at the end, or when the program waited
 	// last, and Known their size; MostBuffers and MostKnown are the most that it knew when the program
@@ -68,14 +68,14 @@ type Memory struct {
 	Known, MostKnown     deps.Bytes
 }
 
-// TokenWaits is what tasks waited for tokens, and what they held.
+// TokenWaits is the time for which tasks waited for tokens, and the tokens that they held.
 type TokenWaits struct {
 	Short  int64         // tasks that lacked tokens at some time
 	Waited time.Duration // by them, ready, until they got a place
 	Held   []TokenUse
 }
 
-// A TokenUse is what tasks held of a kind's tokens.
+// A TokenUse is the use of the tokens of a kind.
 type TokenUse struct {
 	Kind  string
 	Limit int
@@ -136,7 +136,7 @@ func (k *KernelUse) Rate() float64 {
 // Mean returns the mean running time.
 func (k *KernelUse) Mean() time.Duration { return k.Total / time.Duration(max(1, k.Count)) }
 
-// A LinkUse is what went from one address space to another.
+// A LinkUse is the traffic from one address space to another.
 type LinkUse struct {
 	From, To string
 	Copies   int64
@@ -316,7 +316,7 @@ func (c counter) sumMemory(s *Summary) {
 	}
 }
 
-// sumKnown finds what the runtime knew of the program's memory.
+// sumKnown finds the memory of the program that the runtime knew.
 func (c counter) sumKnown(s *Summary) {
 	last := time.Duration(-1)
 	for i := range c.run.Points {

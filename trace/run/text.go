@@ -37,7 +37,7 @@ func (s *Summary) Write(w io.Writer) error {
 	return t.Flush()
 }
 
-// records says what of the records is missing.
+// records states which records are missing.
 func (s *Summary) records() string {
 	text := fmt.Sprintf("dropped %d", s.Dropped)
 	lost := s.Lost.Sum().Count

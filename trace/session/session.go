@@ -85,7 +85,7 @@ type Session struct {
 }
 
 // Open starts what trace ("", "off", "summary", "file:PATH", "profile", "wait", separated by
-// commas) and dash ("" or an address) ask for; what people should read goes to out. It returns nil
+// commas) and dash ("" or an address) ask for; messages to people go to out. It returns nil
 // when nothing is requested. The second run of a program that asks for the same file gets PATH with
 // -2 before its ending, and one whose page would be where another one's is gets a free port.
 //
@@ -209,7 +209,7 @@ func (s *Session) serve(addr string) error {
 	return nil
 }
 
-// ShowStatus has the page, where there is one that can, say what is in flight.
+// ShowStatus shows the tasks in flight on the page, if there is a page that can.
 func (s *Session) ShowStatus(status func() *probe.Status) {
 	if s == nil {
 		return

@@ -225,7 +225,7 @@ func (t *Table) next(s Size, work int64) (Variant, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c, ok := t.choice(s); ok {
-		return t.again(c, work), true
+		return t.remeasured(c, work), true
 	}
 	c := t.class(s)
 	if c.trying || c.count[other] >= c.count[vector] || !t.affordable(c, work) {
@@ -235,9 +235,9 @@ func (t *Table) next(s Size, work int64) (Variant, bool) {
 	return t.variant(other), true
 }
 
-// again returns the variant for a launch that is measured although the choice is made. Requires: mu
-// held.
-func (t *Table) again(c Choice, work int64) Variant {
+// remeasured returns the variant for a launch that is measured although the choice is made.
+// Requires: mu held.
+func (t *Table) remeasured(c Choice, work int64) Variant {
 	if t.looks == nil {
 		t.looks = map[Size]*look{}
 	}
