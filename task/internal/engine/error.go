@@ -95,6 +95,8 @@ func FirstOf(e *Error) *Error {
 type FailedError struct {
 	Failed  []*Error
 	Skipped int
+	// skippedBy is how many of the skipped tasks were in each group, nil for none in any.
+	skippedBy map[*Group]int
 }
 
 // listed is the number of failures that the text of a FailedError contains in full.
@@ -189,10 +191,10 @@ func (fl *failureLog) TakeGroup(g *Group) error {
 		return nil
 	}
 	failed := g.failures
-	g.failures = FailedError{}
-	g.Scope.Failures.without(&failed, g)
+	g.failures, failed.skippedBy = FailedError{}, nil
+	g.Scope.Failures.without(g)
 	for o := g.Outer; o != nil; o = o.Outer {
-		o.failures.without(&failed, g)
+		o.failures.without(g)
 	}
 	return &failed
 }
@@ -240,7 +242,7 @@ func (fl *failureLog) TakeFailures(told *FailedError) error {
 		return nil
 	}
 	failed := *told
-	*told = FailedError{}
+	*told, failed.skippedBy = FailedError{}, nil
 	return &failed
 }
 
@@ -274,10 +276,16 @@ func (rt *Runtime) noteFailure(r *Record) {
 
 // note adds a failure to those that a wait will return.
 func (e *FailedError) note(failure *Error) {
-	if isSkip(failure) {
-		e.Skipped++
-	} else {
+	if !isSkip(failure) {
 		e.Failed = append(e.Failed, failure)
+		return
+	}
+	e.Skipped++
+	if failure.group != nil {
+		if e.skippedBy == nil {
+			e.skippedBy = map[*Group]int{}
+		}
+		e.skippedBy[failure.group]++
 	}
 }
 

@@ -64,9 +64,14 @@ func (g *Group) Sleep(ctx context.Context) error {
 }
 
 // without removes the failures that g has reported.
-func (e *FailedError) without(told *FailedError, g *Group) {
+func (e *FailedError) without(g *Group) {
 	e.Failed = slices.DeleteFunc(e.Failed, func(f *Error) bool { return f.group.Within(g) })
-	e.Skipped = max(0, e.Skipped-told.Skipped)
+	for of, n := range e.skippedBy {
+		if of.Within(g) {
+			e.Skipped -= n
+			delete(e.skippedBy, of)
+		}
+	}
 }
 
 // Within reports whether g is o or inside it.
