@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/task/internal/engine"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -121,11 +122,15 @@ func dropMemory(rt *engine.Runtime, what string, m values.Range, ours bool) erro
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	defer rt.Callers.Leave()
-	if err := takeOut(rt, b); err != nil {
+	behind, err := takeOut(rt, b)
+	if err != nil {
 		b.Dropping.Store(false)
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	if err := rt.Buffers.Free(b); err != nil {
+	if ours {
+		behind = nil // the data are given up
+	}
+	if err := errors.Join(behind, rt.Buffers.Free(b)); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	return nil
@@ -154,27 +159,36 @@ var errDropped = errors.New("done already")
 // was waiting.
 const takeOutTries = 8
 
-// takeOut waits for the tasks that use b and removes it from the table, in one step with other
-// submissions: a goroutine that submits a task that uses it is either waited for, or finds no
-// buffer.
+// takeOut waits for the tasks that use b, makes its data valid on the host and removes it from the
+// table, in one step with other submissions: a goroutine that submits a task that uses it is either
+// waited for, or finds no buffer. behind is why data did not become valid, nil where they have.
 //
 // Errors: Close was quicker; others submit tasks that use it again and again.
-func takeOut(rt *engine.Runtime, b *memory.Buffer) (err error) {
+func takeOut(rt *engine.Runtime, b *memory.Buffer) (behind, err error) {
 	for range takeOutTries {
-		// What failed before is no reason to keep the memory: the wait is for the order, and the
-		// data are given up.
-		t, failed := submitWait(&rt.Root, []Option{accessTo(deps.InOut, b.Memory())})
+		t, failed := submitOut(rt, b)
 		if failed != nil {
-			return failed
+			return nil, failed
 		}
 		rt.Root.AwaitTask(t.h, nil)
-		rt.Log.ForgetError(t.h)
+		behind = rt.Log.ForgetError(t.h)
 		b.AwaitUnordered()
 		if err = takeOutIdle(rt, b); !errors.Is(err, deps.ErrBusy) {
-			return err
+			return behind, err
 		}
 	}
-	return fmt.Errorf("other goroutines submit tasks that use it: %w", err)
+	return nil, fmt.Errorf("other goroutines submit tasks that use it: %w", err)
+}
+
+// submitOut submits a wait for the tasks that use b and for its data. What failed before is no
+// reason to keep the memory, nor to leave on devices what other tasks have written.
+func submitOut(rt *engine.Runtime, b *memory.Buffer) (Task, error) {
+	r, err := rt.Root.Begin(nil, engine.WaitBody)
+	if err != nil {
+		return Task{}, err
+	}
+	r.Traits.Set(life.IgnoresFailures, true)
+	return submitGo(&rt.Root, r, []Option{accessTo(deps.InOut, b.Memory())})
 }
 
 func takeOutIdle(rt *engine.Runtime, b *memory.Buffer) error {
