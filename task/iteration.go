@@ -238,7 +238,7 @@ func (it *Iteration) Edges() int { return len(it.succs) }
 // one worker, like a task.
 //
 // Errors: those of Runtime.Go; a *ChangedError if memory that the steps use is not a buffer any
-// more; ErrInsideTask in the body of a task.
+// more, unless it was that of an Arg that has other memory now; ErrInsideTask in the body of a task.
 func (it *Iteration) Replay() (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.Replay", errNilHandle)
@@ -296,14 +296,15 @@ func (it *Iteration) replay(g *engine.Group) (Task, error) {
 	if err := it.followGrowth(); err != nil {
 		return Task{}, err
 	}
-	if err := it.freed(); err != nil {
-		return Task{}, err
+	gone := it.freed()
+	if gone != nil && (len(it.dynamic) == 0 || !errors.As(gone, new(*ChangedError))) {
+		return Task{}, gone
 	}
 	t := it.takeRun()
 	for _, a := range it.args {
 		a.save(t.index)
 	}
-	if err := it.rebind(); err != nil {
+	if err := it.rebind(gone != nil); err != nil {
 		t.Release()
 		return Task{}, err
 	}
@@ -334,6 +335,25 @@ func (it *Iteration) freed() error {
 			return errGrown
 		default:
 			return goneError(b, it.userOf(b))
+		}
+	}
+	return nil
+}
+
+// usesGone returns an error if a step, with the arguments that it has now, uses a buffer that has
+// been freed, or is about to be.
+func (it *Iteration) usesGone() error {
+	for i := range it.steps {
+		s := &it.steps[i]
+		switch {
+		case s.requested == nil:
+			if err := it.holds(s.accesses); err != nil {
+				return err
+			}
+		default:
+			if b := s.requested.hold.Gone(); b != nil {
+				return goneError(b, it.userOf(b))
+			}
 		}
 	}
 	return nil

@@ -184,8 +184,9 @@ func (d *taskTemplate) dynamic() bool {
 }
 
 // rebind takes the values of Args that are arguments of kernels over. Where a step then accesses
-// something else, the iteration is recorded again.
-func (it *Iteration) rebind() error {
+// something else, the iteration is recorded again, as it is where a buffer of earlier values is
+// gone.
+func (it *Iteration) rebind(gone bool) error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
@@ -204,6 +205,10 @@ func (it *Iteration) rebind() error {
 			it.moved = true
 		}
 		s.requested = d
+	}
+	if failed == nil && gone {
+		failed = it.usesGone()
+		it.moved = true // the numbers of buffers that are gone may be those of others
 	}
 	if failed != nil || !it.moved {
 		return failed

@@ -137,8 +137,8 @@ func (r *Recorder) restart() {
 // began, and may be gone since.
 func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	if s.template != nil {
-		if err := old.holds(s.requested.accesses); err != nil {
-			return err
+		if b := s.requested.hold.Gone(); b != nil {
+			return goneError(b, "")
 		}
 		return r.addDescribed(s.requested)
 	}

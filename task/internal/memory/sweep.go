@@ -250,6 +250,21 @@ func (h *Hold) Add(t *Table, b *Buffer) bool {
 	return t.Claim(b)
 }
 
+// Gone returns a buffer that was given back since it was added, nil where there is none.
+func (h *Hold) Gone() *Buffer {
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	for _, b := range h.of.list {
+		for g := b.Grown.Load(); g != nil; g = b.Grown.Load() {
+			b = g
+		}
+		if b.Gone.Load() || b.Dropping.Load() {
+			return b
+		}
+	}
+	return nil
+}
+
 // AddArgs keeps the buffers of arguments in use.
 func (h *Hold) AddArgs(t *Table, args []devices.Arg) {
 	for i := range args {
