@@ -420,6 +420,11 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 	}
 	b, first, err := s.RT.Buffers.Find(m)
 	switch {
+	case errors.As(err, new(*memory.OverlapError)):
+		if usedAround(s, m) {
+			return nil // the buffers grow, or submitGo reports the error
+		}
+		return &unusedError{n, o.mode(), m.String(), true, !s.Program()}
 	case err != nil:
 		return nil // submitGo reports the error
 	case b == nil:
@@ -434,11 +439,28 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 			return nil
 		}
 	}
-	d := s.Graph.Domain
-	if d != nil && d.Known(&region) || !s.Program() && declaresRegion(s, &region) {
+	if usedRegion(s, &region) {
 		return nil
 	}
 	return &unusedError{n, o.mode(), m.String(), true, !s.Program()}
+}
+
+// usedAround is usedRegion for the parts of m, which lies in no buffer, that are in one.
+func usedAround(s *engine.Scope, m values.Range) bool {
+	for _, b := range s.RT.Buffers.Overlapped(m) {
+		region := b.Within(m)
+		if usedRegion(s, &region) {
+			return true
+		}
+	}
+	return false
+}
+
+// usedRegion reports whether a task of s has accessed an element of r, or the task of s declares
+// it.
+func usedRegion(s *engine.Scope, r *deps.Region) bool {
+	d := s.Graph.Domain
+	return d != nil && d.Known(r) || !s.Program() && declaresRegion(s, r)
 }
 
 // declaresRegion reports whether the task of s accesses an element of r.

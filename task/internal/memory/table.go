@@ -196,6 +196,25 @@ func (t *Table) Find(m values.Range) (*Buffer, int64, error) {
 	return b, first, err
 }
 
+// Overlapped returns the buffers with an address of m.
+func (t *Table) Overlapped(m values.Range) (out []*Buffer) {
+	lo := uintptr(m.Base)
+	hi := lo + uintptr(m.Size())
+	tree := t.Load().Tree
+	for at := tree.After(lo); at != nil && at.Lo < hi; at = tree.After(at.Hi) {
+		if t.Claim(at.Value) {
+			out = append(out, at.Value)
+		}
+	}
+	return out
+}
+
+// Within returns the region of the elements of b with an address of m.
+func (b *Buffer) Within(m values.Range) deps.Region {
+	lo, hi := max(uintptr(m.Base), b.Lo()), min(uintptr(m.Base)+uintptr(m.Size()), b.Hi())
+	return b.Span(int64((lo-b.Lo())/uintptr(b.Elem)), int64((hi-b.Lo()+uintptr(b.Elem)-1)/uintptr(b.Elem)))
+}
+
 func (t *Table) search(m values.Range) (*Buffer, int64, error) {
 	lo := uintptr(m.Base)
 	hi := lo + uintptr(m.Size())
