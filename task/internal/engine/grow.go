@@ -155,7 +155,8 @@ func (g *graph) releaseMerge(r *Record, w *successors) {
 }
 
 // endMerge drops the parts of b when the merge and the tasks that used them have finished. Kernels
-// that are being submitted may refer to the parts until they are committed.
+// that are being submitted may refer to the parts until they are committed, and kernels that use of
+// a part no element, but its length, until they have finished: no access orders them.
 func (rt *Runtime) endMerge(scope *Scope, b *memory.Buffer) {
 	parts := *b.Parts.Load()
 	scope.Submitting.Lock()
@@ -171,6 +172,8 @@ func (rt *Runtime) endMerge(scope *Scope, b *memory.Buffer) {
 		rt.Virtual.Await(rt.Callers.None, nil) // under virtual time, active calls may need a turn to end
 		rt.Callers.WaitForCurrent()
 		for _, p := range parts {
+			rt.Virtual.Await(func() bool { return !p.Unordered() }, nil)
+			p.AwaitUnordered()
 			rt.Log.NoteLeak(rt.Buffers.FreePart(p))
 		}
 	})
