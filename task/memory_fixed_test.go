@@ -1,0 +1,137 @@
+package task_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/task"
+)
+
+// What the random programs of memory found.
+
+// The skipped tasks of a group that both a wait for all and the group's told of were subtracted
+// from those of later tasks.
+func TestMemoryFixed_SkippedTasksOfAGroupCountOnce(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x, y := make([]int, 4), make([]int, 4)
+	skip := func(at interface {
+		Go(body func() error, options ...task.Option) (task.Task, error)
+	}, x []int) {
+		_, err := at.Go(func() error { return errBoom }, task.Out(x))
+		require.NoError(t, err)
+		for range 2 {
+			_, err = at.Go(nothing, task.InOut(x))
+			require.NoError(t, err)
+		}
+	}
+	outer := task.NewGroup(rt)
+	inner := task.NewGroup(outer)
+	skip(inner, x)
+	require.NoError(t, toldCounts(rt.Wait(context.Background()), 1, 2))
+	skip(rt, y)
+	skip(outer, x[:2])
+	require.NoError(t, toldCounts(inner.Wait(context.Background()), 1, 2))
+	require.NoError(t, toldCounts(outer.Wait(context.Background()), 1, 2))
+	require.NoError(t, toldCounts(rt.Wait(context.Background()), 1, 2))
+	require.EqualValues(t, 6, rt.Stats().Skipped)
+}
+
+// Unregister left the data of a buffer on devices where a task on some part of it had failed.
+func TestMemoryFixed_UnregisterBringsBackWhatDidNotFail(t *testing.T) {
+	fill := kernelOf(t, Fill)
+	for spec, device := range map[string]string{"smp:1,sim:1(exec=cpu)": "sim:0", "smp:2": "smp"} {
+		rt := open(t, task.Options{Devices: spec})
+		x := make([]uint32, 100)
+		require.NoError(t, task.Register(rt, x))
+		_, err := fill.With(task.OnDevice(device)).Submit(rt, 0, 90, uint32(7), x)
+		require.NoError(t, err)
+		_, err = rt.Go(func() error { return errBoom }, task.InOut(x[90:]))
+		require.NoError(t, err)
+		require.NoError(t, task.Unregister(rt, x))
+		require.True(t, filled(7, x[:90]), spec)
+		require.ErrorIs(t, rt.Wait(context.Background()), errBoom)
+	}
+}
+
+// An iteration whose Arg had memory that was freed was refused for ever, also with other memory.
+func TestMemoryFixed_ArgsGetOtherMemoryAfterFree(t *testing.T) {
+	fill, lens := kernelOf(t, Fill), loadMemoryKernels(t).lens
+	for _, spec := range []string{"smp:2", "smp:1,sim:1(exec=cpu)", simOnly} {
+		rt := open(t, task.Options{Devices: spec})
+		alloc := func() []uint32 {
+			x, err := task.Alloc[uint32](rt, 50)
+			require.NoError(t, err)
+			return x
+		}
+		x, of, still := alloc(), alloc(), make([]uint32, 50)
+		var d, s *task.Arg[[]uint32]
+		it, err := rt.Record(func(r *task.Recorder) error {
+			d, s = task.NewArg(r, x), task.NewArg(r, of)
+			_, one := fill.Submit(r, 0, 50, uint32(3), d)
+			_, two := lens.Submit(r, uint32(5), still, s)
+			return errors.Join(one, two)
+		})
+		require.NoError(t, err)
+		for range 3 {
+			_, err = it.Replay()
+			require.NoError(t, err)
+			require.NoError(t, task.Free(rt, x))
+			require.NoError(t, task.Free(rt, of))
+			var changed *task.ChangedError
+			_, err = it.Replay()
+			require.ErrorAs(t, err, &changed)
+			x, of = alloc(), alloc()
+			d.Set(x)
+			_, err = it.Replay()
+			require.Error(t, err, "the length of freed memory")
+			s.Set(of)
+			_, err = it.Replay()
+			require.NoError(t, err)
+			require.NoError(t, rt.Wait(context.Background()))
+			require.True(t, filled(3, x), spec)
+		}
+		require.NoError(t, task.Free(rt, of))
+		s.Set(nil)
+		_, err = it.Replay()
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(context.Background()))
+		require.EqualValues(t, 49*5, still[49])
+	}
+}
+
+// A wait for memory that no task has used returned nil where it overlaps a buffer without lying in
+// it.
+func TestMemoryFixed_WaitOnBesideWhatIsUsed(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x := make([]uint32, 100)
+	require.NoError(t, task.Register(rt, x[50:80:80]))
+	require.ErrorIs(t, rt.WaitOn(t.Context(), task.In(x[40:60])), task.ErrUnused)
+	_, err := rt.Go(nothing, task.InOut(x[50:55]))
+	require.NoError(t, err)
+	require.NoError(t, rt.WaitOn(t.Context(), task.In(x[40:60])))
+	require.NoError(t, rt.Wait(context.Background()))
+}
+
+// A kernel that takes only the length of a slice failed where the buffer of that became a part of a
+// larger one before it ran.
+func TestMemoryFixed_LengthsOfWhatGrows(t *testing.T) {
+	lens := loadMemoryKernels(t).lens
+	for _, spec := range []string{"smp:2", "smp:2,sim:1(exec=cpu)", "sim:2(exec=simt),smp:2"} {
+		rt := open(t, task.Options{Devices: spec})
+		x, d, gate := make([]uint32, 100), make([]uint32, 20), make(chan struct{})
+		_, err := rt.Go(func() error { <-gate; return nil }, task.InOut(d))
+		require.NoError(t, err)
+		_, err = lens.Submit(rt, uint32(2), d, x[40:60:60])
+		require.NoError(t, err)
+		whole, err := rt.Go(func() error { x[0] = 1; return nil }, task.InOut(x))
+		require.NoError(t, err)
+		require.NoError(t, whole.Wait(context.Background()))
+		delay(20000)
+		close(gate)
+		require.NoError(t, rt.Wait(context.Background()), spec)
+		require.EqualValues(t, 19*2+20, d[19])
+	}
+}
