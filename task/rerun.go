@@ -216,6 +216,10 @@ func (it *Iteration) rebind(gone bool) error {
 	if err := it.waitIdle(); err != nil {
 		return err
 	}
+	// Buffers of other steps may have grown with the new values.
+	if err := it.followGrowth(); err != nil {
+		return err
+	}
 	it.moved = false
 	r := &Recorder{rt: it.rt, it: it, old: it, at: len(it.steps), args: it.args, groups: it.groups}
 	if r.restart(); r.err != nil {
