@@ -218,15 +218,6 @@ func flushData(rt *engine.Runtime, read bool) error {
 	return nil
 }
 
-// submitWait submits an empty task that waits for its accesses.
-func submitWait(s *engine.Scope, accesses []Option) (Task, error) {
-	r, err := s.Begin(nil, engine.WaitBody)
-	if err != nil {
-		return Task{}, err
-	}
-	return submitGo(s, r, accesses)
-}
-
 // stopTasks makes the ready tasks that wait for a device fail. Tasks that are not ready yet fail
 // when they become ready.
 func stopTasks(rt *engine.Runtime) {
@@ -439,7 +430,7 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 			return nil
 		}
 	}
-	if usedRegion(s, &region) {
+	if usedRegion(s, &region) || usedParts(s, b, m) {
 		return nil
 	}
 	return &unusedError{n, o.mode(), m.String(), true, !s.Program()}
@@ -447,13 +438,19 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 
 // usedAround is usedRegion for the parts of m, which lies in no buffer, that are in one.
 func usedAround(s *engine.Scope, m values.Range) bool {
-	for _, b := range s.RT.Buffers.Overlapped(m) {
+	return slices.ContainsFunc(s.RT.Buffers.Overlapped(m), func(b *memory.Buffer) bool {
 		region := b.Within(m)
-		if usedRegion(s, &region) {
-			return true
-		}
-	}
-	return false
+		return usedRegion(s, &region) || usedParts(s, b, m)
+	})
+}
+
+// usedParts is usedRegion for the buffers that have become parts of b, as long as that is not done.
+func usedParts(s *engine.Scope, b *memory.Buffer, m values.Range) bool {
+	parts := b.Parts.Load()
+	return parts != nil && slices.ContainsFunc(*parts, func(p *memory.Buffer) bool {
+		region := p.Within(m)
+		return !region.Empty() && usedRegion(s, &region) || usedParts(s, p, m)
+	})
 }
 
 // usedRegion reports whether a task of s has accessed an element of r, or the task of s declares

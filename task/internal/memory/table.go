@@ -209,9 +209,13 @@ func (t *Table) Overlapped(m values.Range) (out []*Buffer) {
 	return out
 }
 
-// Within returns the region of the elements of b with an address of m.
+// Within returns the region of the elements of b with an address of m, an empty one where there are
+// none.
 func (b *Buffer) Within(m values.Range) deps.Region {
 	lo, hi := max(uintptr(m.Base), b.Lo()), min(uintptr(m.Base)+uintptr(m.Size()), b.Hi())
+	if lo >= hi {
+		return b.Span(0, 0)
+	}
 	return b.Span(int64((lo-b.Lo())/uintptr(b.Elem)), int64((hi-b.Lo()+uintptr(b.Elem)-1)/uintptr(b.Elem)))
 }
 
