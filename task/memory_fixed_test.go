@@ -111,7 +111,10 @@ func TestMemoryFixed_WaitOnBesideWhatIsUsed(t *testing.T) {
 	require.ErrorIs(t, rt.WaitOn(t.Context(), task.In(x[40:60])), task.ErrUnused)
 	_, err := rt.Go(nothing, task.InOut(x[50:55]))
 	require.NoError(t, err)
+	require.NoError(t, task.Register(rt, x[45:])) // no task uses the larger buffer yet
+	require.ErrorIs(t, rt.WaitOn(t.Context(), task.In(x[60:70])), task.ErrUnused)
 	require.NoError(t, rt.WaitOn(t.Context(), task.In(x[40:60])))
+	require.NoError(t, rt.WaitOn(t.Context(), task.In(x[52:60])))
 	require.NoError(t, rt.Wait(context.Background()))
 }
 
@@ -133,5 +136,31 @@ func TestMemoryFixed_LengthsOfWhatGrows(t *testing.T) {
 		close(gate)
 		require.NoError(t, rt.Wait(context.Background()), spec)
 		require.EqualValues(t, 19*2+20, d[19])
+	}
+}
+
+// A step whose Arg got memory that overlaps what another step uses was not ordered with that.
+func TestMemoryFixed_ArgsThatMakeOtherStepsGrow(t *testing.T) {
+	ks := loadMemoryKernels(t)
+	for _, spec := range []string{"smp:3,sim:3(exec=cpu,peer=off)", "smp:4"} {
+		rt := open(t, task.Options{Devices: spec})
+		x, other, want := make([]uint32, 100), make([]uint32, 40), make([]uint32, 100)
+		var d *task.Arg[[]uint32]
+		it, err := rt.Record(func(r *task.Recorder) error {
+			d = task.NewArg(r, other)
+			_, one := ks.fill.Submit(r, 0, 40, uint32(3), d)
+			_, two := ks.view.Submit(r, 0, 70, memView{Data: x[20:90:90], Shift: 5})
+			return errors.Join(one, two)
+		})
+		require.NoError(t, err)
+		require.Zero(t, it.Edges())
+		d.Set(x[10:50])
+		_, err = it.Replay()
+		require.NoError(t, err)
+		require.Equal(t, 1, it.Edges())
+		Fill(0, 40, 3, want[10:50])
+		MemView(0, 70, memView{Data: want[20:90], Shift: 5})
+		require.NoError(t, rt.Wait(context.Background()))
+		require.Equal(t, want, x, spec)
 	}
 }

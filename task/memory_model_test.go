@@ -683,8 +683,8 @@ func memorySeeds(t *testing.T, n uint64) func(yield func(uint64) bool) {
 	}
 }
 
-// TestRandomMemoryIsAsInterpreted runs random programs of memory. GOMPSS_RANDOM_MEMORY=10m runs them
-// for so long, from a seed of the process's own on; GOMPSS_RANDOM_SEED=N begins at seed N.
+// TestRandomMemoryIsAsInterpreted runs random programs of memory. GOMPSS_RANDOM_MEMORY=10m runs
+// them for so long, from a seed of the process's own on; GOMPSS_RANDOM_SEED=N begins at seed N.
 func TestRandomMemoryIsAsInterpreted(t *testing.T) {
 	n := uint64(600)
 	if testing.Short() || raceEnabled {

@@ -69,7 +69,8 @@ func (m *memRun) part(a *memArray) (int, int) {
 	return lo, lo + 1 + m.rng.IntN(n-lo)
 }
 
-// named returns how the program gets at elements lo to hi-1 of a: a slice, and where they are in it.
+// named returns how the program gets at elements lo to hi-1 of a: a slice, and where they are in
+// it.
 func (m *memRun) named(a *memArray, lo, hi int) func(x []uint32) ([]uint32, int) {
 	switch m.rng.IntN(4) {
 	case 0:
@@ -85,7 +86,6 @@ func (m *memRun) named(a *memArray, lo, hi int) func(x []uint32) ([]uint32, int)
 	return func(x []uint32) ([]uint32, int) { return x[lo:hi], 0 }
 }
 
-func got(a *memArray) []uint32  { return a.got }
 func want(a *memArray) []uint32 { return a.want }
 
 func (a *memArray) area(lo, hi int, mode deps.Mode) area {
