@@ -238,7 +238,8 @@ func (it *Iteration) Edges() int { return len(it.succs) }
 // one worker, like a task.
 //
 // Errors: those of Runtime.Go; a *ChangedError if memory that the steps use is not a buffer any
-// more, unless it was that of an Arg that has other memory now; ErrInsideTask in the body of a task.
+// more, unless it was that of an Arg that has other memory now; ErrInsideTask in the body of a
+// task.
 func (it *Iteration) Replay() (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.Replay", errNilHandle)
