@@ -48,7 +48,29 @@ type version struct {
 type entry struct {
 	kernel  uintptr // cl_kernel
 	threads int     // of a team, at most
+	args    setArgs
 }
+
+// setArgs are the arguments that a kernel has, which stay from launch to launch.
+type setArgs struct {
+	objects int64    // Device.objects when they were set: a driver may use an address again
+	bits    []uint64 // of an argument of up to 8 bytes
+	known   []bool
+}
+
+// keeps reports whether argument n, of size bytes at an address, is what is set already. Where it
+// is not, it forgets what is set.
+func (s *setArgs) keeps(n int, bits uint64) bool {
+	if n >= len(s.known) {
+		s.bits, s.known = append(s.bits, make([]uint64, n+1-len(s.bits))...), append(s.known, make([]bool, n+1-len(s.known))...)
+	}
+	kept := s.known[n] && s.bits[n] == bits
+	s.known[n] = kept
+	return kept
+}
+
+// isSet notes the value of argument n.
+func (s *setArgs) isSet(n int, bits uint64) { s.bits[n], s.known[n] = bits, true }
 
 // A CompileError says what a driver's compiler does not like; positions are those of the Go source.
 type CompileError struct {

@@ -31,6 +31,7 @@ type Device struct {
 	toDevice, toHost, launch *queue
 	faults                   faultSlots
 	scratch                  scratch
+	objects                  atomic.Int64 // memory objects that were made
 
 	lost atomic.Pointer[devices.DeviceError]
 

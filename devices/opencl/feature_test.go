@@ -70,7 +70,7 @@ func portableKernel(t *testing.T, text, name string) *devices.Kernel {
 }
 
 // openAny opens a device of the platform of the tests, PoCL where no other is named.
-func openAny(t *testing.T, o Options) *Device {
+func openAny(t testing.TB, o Options) *Device {
 	t.Helper()
 	if o.Platform = os.Getenv("GOMPSS_OPENCL_PLATFORM"); o.Platform == "" {
 		o.Platform = "Portable Computing Language"

@@ -110,6 +110,7 @@ func (v *version) mayFail() bool {
 func (d *Device) startRuns(runs []*run, waits []uintptr) (uintptr, error) {
 	c := &commands{device: d, queue: d.launch, waits: waits}
 	for _, r := range runs {
+		c.flush(0) // the arguments of a kernel are those of when it is enqueued
 		start := r.start
 		if r.program.native != nil {
 			start = r.startNative
@@ -118,7 +119,6 @@ func (d *Device) startRuns(runs []*run, waits []uintptr) (uintptr, error) {
 			c.err = errors.Join(c.err, err)
 			break
 		}
-		c.flush(0) // the arguments of a kernel are those of when it is enqueued
 	}
 	if c.err != nil {
 		return 0, errors.Join(c.err, d.driver.do(clFinish, d.launch.cl))
@@ -207,17 +207,29 @@ func (d *Device) enqueueKernel(kernel uintptr, teams, team [3]int64, count, list
 
 // setArguments sets those of entry i. Only the goroutine of the queue does.
 func (r *run) setArguments(i int, pads uintptr) error {
-	entry := &r.version.source.Entries[i]
+	entry, to := &r.version.source.Entries[i], &r.version.entries[i]
 	b := newBlock()
 	defer b.free()
+	if made := r.device.objects.Load(); to.args.objects != made {
+		clear(to.args.known)
+		to.args.objects = made
+	}
 	for n := range entry.Args {
 		a := &entry.Args[n]
+		b.words[0] = 0
 		address, err := r.argument(a, b, pads)
 		if err != nil {
 			return err
 		}
-		if err := r.device.driver.do(clSetKernelArg, r.version.entries[i].kernel, uintptr(n), uintptr(a.Size), address); err != nil {
+		inWord := address == b.at(0)
+		if bits := b.words[0]; to.args.keeps(n, bits) && inWord {
+			continue
+		}
+		if err := r.device.driver.do(clSetKernelArg, to.kernel, uintptr(n), uintptr(a.Size), address); err != nil {
 			return fmt.Errorf("argument %d: %w", n, err)
+		}
+		if inWord {
+			to.args.isSet(n, b.words[0])
 		}
 	}
 	return nil

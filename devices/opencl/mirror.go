@@ -126,6 +126,7 @@ func (d *Device) allocate(size deps.Bytes) (uintptr, error) {
 	if size > d.info.Largest {
 		return 0, fmt.Errorf("%w: %v in one buffer: the device takes at most %v", devices.ErrNoMemory, size, d.info.Largest)
 	}
+	d.objects.Add(1)
 	return d.driver.create(clCreateBuffer, d.context, readWrite, uintptr(size), 0)
 }
 

@@ -187,7 +187,7 @@ func (q *queue) flushTo(n int64) {
 // waitsOf waits for the events that the device cannot wait for, and returns those of the driver
 // that it can, the last of each other queue, which the caller gives back.
 func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
-	last := map[*queue]*event{}
+	var last map[*queue]*event // none where all is of this queue
 	var failed error
 	for _, e := range after {
 		own, ok := e.(*event)
@@ -207,6 +207,9 @@ func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
 			placed := make(chan struct{})
 			own.whenPlaced(func() { close(placed) })
 			<-placed
+			if last == nil {
+				last = map[*queue]*event{}
+			}
 			if before := last[own.queue]; before == nil || before.number < own.number {
 				last[own.queue] = own
 			}
@@ -234,30 +237,65 @@ func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
 	return waits, nil
 }
 
+// shortWait is the time of an operation below which it is waited for together with others. The
+// events of those happen when the last is done, so it times mostBehind bounds the delay of a first.
+// A driver is slow to enqueue while another thread asks it for events.
+//
+// Source: docs/results/h200.md, a launch while another thread queries events.
+const shortWait = 20 * time.Microsecond
+
 // waitForAll makes the events of what is enqueued happen, in order.
 func (q *queue) waitForAll() {
+	ops, most := make([]*operation, 0, mostBehind), 1
 	for {
 		q.mu.Lock()
 		for len(q.flying) == 0 && !q.drained {
 			q.wake.Wait()
 		}
-		if len(q.flying) == 0 {
-			q.mu.Unlock()
+		n := min(len(q.flying), most)
+		ops = append(ops[:0], q.flying[:n]...)
+		clear(q.flying[:n])
+		q.flying = q.flying[n:]
+		q.mu.Unlock()
+		if n == 0 {
 			return
 		}
-		op := q.flying[0]
-		q.flying[0] = nil
-		q.flying = q.flying[1:]
-		q.mu.Unlock()
-		q.end(op)
+		began := time.Now()
+		done := n > 1 && q.wait(ops)
+		for _, op := range ops {
+			q.end(op, done)
+		}
+		switch took := time.Since(began); {
+		case q.device.options.TimeLimit > 0 || took > time.Duration(n)*shortWait:
+			most = 1
+		default:
+			most = min(2*most, mostBehind)
+		}
+		clear(ops)
 	}
 }
 
-// end waits for one operation.
-func (q *queue) end(op *operation) {
+// wait waits until operations are done, and reports whether all have succeeded: then no status of
+// an event says more.
+//
+// Source: The OpenCL Specification 1.2, section 5.9, clWaitForEvents.
+func (q *queue) wait(ops []*operation) bool {
+	if q.device.alive() != nil {
+		return false
+	}
+	b := newBlock()
+	defer b.free()
+	for i, op := range ops {
+		b.words[i] = uint64(op.event.cl)
+	}
+	return q.device.driver.do(clWaitForEvents, uintptr(len(ops)), b.at(0)) == nil
+}
+
+// end makes the event of one operation happen, which it waits for unless that is done.
+func (q *queue) end(op *operation, done bool) {
 	e, d := op.event, q.device
 	err := d.alive()
-	if err == nil {
+	if err == nil && !done {
 		err = q.await(op)
 	}
 	if q.stuck.Load() {
@@ -306,16 +344,13 @@ func (q *queue) await(op *operation) error {
 	b := newBlock()
 	defer b.free()
 	const status, size, complete = 0x11D3, 4, 0
-	waited := d.options.TimeLimit > 0
+	if b.words[0] = uint64(op.event.cl); d.options.TimeLimit == 0 {
+		_ = d.driver.do(clWaitForEvents, 1, b.at(0)) // its status says more
+	}
 	for look := shortLook; ; look = min(2*look, longLook) {
-		b.words[0], b.words[1] = uint64(op.event.cl), 0
+		b.words[1] = 0
 		err := d.driver.do(clGetEventInfo, op.event.cl, status, size, b.at(1), 0)
 		code := int(int32(uint32(b.words[1])))
-		if err == nil && code > complete && !waited {
-			waited = true
-			_ = d.driver.do(clWaitForEvents, 1, b.at(0)) // its status says more
-			continue
-		}
 		switch {
 		case err != nil:
 			return d.lose(op.what, err)
