@@ -10,19 +10,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// starveSteps is how many steps an item may wait that others, pushed later and for ever, would like
-// to pass: a fault where no item passes it and it waits nevertheless. In thousands of programs the
-// longest wait was 183, when an item in flight could stay there by chance; none stays longer than
-// flightSteps.
+// starveSteps bounds the steps that an item waits while others are pushed without end. A longer
+// wait in which no item passes it is a fault. The longest wait in thousands of programs was 183, at
+// a time when an item could stay in flight by chance; now none stays longer than flightSteps.
 const (
 	starveSteps = 400
 	flightSteps = 32
 )
 
-// TestNobodyStarvesWhateverIsAsked gives random requests of tokens to a machine whose places are
-// served for ever, where there are always items ready that ask for few: under every policy no more
-// others pass an item of equal priority than the package comment says.
-func TestNobodyStarvesWhateverIsAsked(t *testing.T) {
+// TestStarvation_RandomTokens gives random requests of tokens to a machine that never stops serving
+// its places and always has ready items with small requests. Under every policy, at most as many
+// others pass an item of equal priority as the package comment says.
+func TestStarvation_RandomTokens(t *testing.T) {
 	for _, policy := range Policies() {
 		t.Run(policy, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { newStarving(t, policy).run(t) })

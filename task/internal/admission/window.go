@@ -34,7 +34,7 @@ type Window struct {
 	lastFinished atomic.Int64 // finished tasks as of the latest count
 	_            spin.Line
 
-	idle    spin.Mutex // guards what follows, and the marks
+	idle    spin.Mutex // guards the fields below, and the marks
 	changed *sync.Cond
 	limits  []int64 // by waiter: the number of tasks in flight to wait for
 	Turns   Turns

@@ -1,5 +1,5 @@
-// Package cpucode runs kernels on CPU workers, and chooses what runs them: vector code, scalar
-// code, the Go function, or the interpreter.
+// Package cpucode runs kernels on CPU workers, and chooses the code that runs them: vector code,
+// scalar code, the Go function, or the interpreter.
 //
 // Vector code is compiled beside the tasks, from the first submission of a kernel on. Until it is
 // there the Go function runs where both give the same bits; elsewhere the worker waits before the
@@ -57,7 +57,8 @@ func (ex *Executor) Call(r *Launch) {
 	}
 }
 
-// goVariant and scalarVariant are what records say where the Go function and scalar code ran.
+// goVariant and scalarVariant are the variants in records of tasks that the Go function and scalar
+// code ran.
 const goVariant, scalarVariant = "go", "scalar"
 
 // workOf returns how much a launch does, in the unit that its time is divided by.

@@ -31,7 +31,7 @@ type Executor struct {
 	states  []executorState       // by worker
 }
 
-// An executorState is what one worker runs kernels with.
+// An executorState is the state of one worker that runs kernels.
 type executorState struct {
 	launcher vec.Launcher
 	launch   Launch
@@ -45,7 +45,7 @@ type executorState struct {
 type Launch struct {
 	kernel  *kernels.Kernel // the version that runs
 	args    *devices.Args
-	variant *string // says what runs
+	variant *string // the code that runs
 	worker  int
 	of      contexter
 }

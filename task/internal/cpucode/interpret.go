@@ -19,7 +19,7 @@ import (
 // while both are the same; else the interpreter runs the kernel on the values at submission, as the
 // simulated accelerator would.
 
-// interpreterVariant is what records say where the interpreter ran.
+// interpreterVariant is the variant in records of tasks that the interpreter ran.
 const interpreterVariant = "interpreter"
 
 // A VariableError is the error of a task whose kernel ran as its Go function while the program

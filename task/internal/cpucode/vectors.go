@@ -46,14 +46,14 @@ type Vectors struct {
 	made    func(k *kernels.Kernel, began, ended time.Duration) // called for compiled code; may be nil
 	now     func() time.Duration
 
-	Mu     sync.Mutex // guards what follows
+	Mu     sync.Mutex // guards the fields below
 	arena  *vec.Arena
 	closed bool
 	making sync.WaitGroup
 	Known  sync.Map // *description -> *kernelCode; read without mu
 }
 
-// A Code is what CPU workers have to run one kernel.
+// A Code has the code of CPU workers for one kernel.
 type Code struct {
 	Kernel *kernels.Kernel
 	Always string        // why vector code runs wherever there is some, "" where the Go function may
@@ -69,7 +69,7 @@ type Variant struct {
 	Scalar  *vec.Runner // what vector code is compared with, nil where that is the Go function
 	chooses bool        // between runner and scalar, or the Go function where there is no scalar
 	Refused error
-	Broke   any // what the compiler panicked with
+	Broke   any // the value of a panic of the compiler
 }
 
 func NewVectors(choice string, p vec.Processor) (*Vectors, error) {
@@ -201,7 +201,7 @@ func (v *Vectors) time() time.Duration {
 	return v.now()
 }
 
-// Close waits for what is being compiled and gives the memory back.
+// Close waits for compilations in progress and frees the memory.
 func (v *Vectors) Close() error {
 	v.Mu.Lock()
 	v.closed = true
@@ -213,7 +213,7 @@ func (v *Vectors) Close() error {
 	return v.arena.Close()
 }
 
-// Choices returns what was chosen for all kernels, by their names.
+// Choices returns the choices for all kernels, by their names.
 func (v *Vectors) Choices() (out []VariantChoice) {
 	v.Known.Range(func(_, x any) bool {
 		c := x.(*Code)
@@ -233,7 +233,7 @@ func (c *Code) Wait() *Variant {
 	return c.Vector.Load()
 }
 
-// Describe says in words what runs a kernel on CPU workers.
+// Describe describes the code that runs a kernel on CPU workers.
 func (v *Vectors) Describe(k *kernels.Kernel) string {
 	c := v.Of(k)
 	x := c.Wait()

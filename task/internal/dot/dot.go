@@ -58,7 +58,7 @@ func (g *Graph) Observe(p probe.Point) {
 }
 
 // WriteDOT writes the graph so far: tasks by number, those inside a task in a box of their own,
-// what failed or was skipped in red. An edge goes from a task to one that waited for it.
+// failed and skipped tasks in red. An edge goes from a task to one that waited for it.
 func (g *Graph) WriteDOT(w io.Writer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -60,7 +60,7 @@ type DeviceBacklog struct {
 	Recheck  atomic.Bool          // a task of the queue may start
 	Launcher devices.LaunchHelper // nil if the device has none
 	_        spin.Line
-	mu       spin.Mutex    // guards what follows, and the eager queue of the place
+	mu       spin.Mutex    // guards the fields below, and the eager queue of the place
 	freeAt   time.Duration // end of the latest kernel on the host clock, where the policy learns
 	endedAt  time.Duration // the same on the clock of the device
 	// queued is the length of the eager queue, for readers without the lock.

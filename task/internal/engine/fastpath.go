@@ -129,7 +129,7 @@ func (hq *readyQueues) publishWaiting() {
 	}
 }
 
-// More reports whether what a worker leaves behind is worth a wake-up.
+// More reports whether the tasks that a worker leaves are worth a wake-up.
 func (w CPU) More() bool {
 	rt := w.RT
 	return rt.Ready.Waiting.Load() > 0 || rt.Ready.WaitingLow.Load() > 0 || !rt.Pool.Simple.Streaming() && w.Ready()

@@ -25,7 +25,7 @@ var (
 	ErrRecorderFinished = fmt.Errorf("task: record: the iteration is complete: %w", ErrFinished)
 )
 
-// A Group is the tasks of a group of the program, and what its wait needs.
+// A Group has the tasks of a group of the program, and the data for its wait.
 type Group struct {
 	RT       *Runtime
 	Scope    *Scope
@@ -164,7 +164,8 @@ func (r *Record) others() (list []*Group) {
 	return list
 }
 
-// noteWrites adds what a task of g is submitted to write. Requires: the submitting of home held.
+// noteWrites adds the regions that a task of g is submitted to write. Requires: the submitting of
+// home held.
 func (g *Group) noteWrites(accesses []deps.Access) {
 	for ; g != nil; g = g.Outer {
 		for i := range accesses {
@@ -175,8 +176,8 @@ func (g *Group) noteWrites(accesses []deps.Access) {
 	}
 }
 
-// SetOf returns what tasks of g were submitted to write of b. Requires: the submitting of home
-// held.
+// SetOf returns the part of b that tasks of g were submitted to write. Requires: the submitting of
+// home held.
 func (g *Group) SetOf(b *memory.Buffer) *deps.Set {
 	of := g.Wrote[b]
 	if of == nil {
@@ -190,8 +191,8 @@ func (g *Group) SetOf(b *memory.Buffer) *deps.Set {
 	return of
 }
 
-// forgetGone drops what g wrote in buffers that are gone, now and then. Requires: the submitting of
-// home held.
+// forgetGone drops the writes of g in buffers that are gone, now and then. Requires: the submitting
+// of home held.
 func (g *Group) forgetGone() {
 	if len(g.Wrote) < g.wroteLimit {
 		return

@@ -46,8 +46,8 @@ func (r *Record) ErrorLabel() string {
 	return name
 }
 
-// Title is what errors of a submission call r: its name, and the line of the function of a Go task
-// without a label.
+// Title describes r in errors of a submission: its name, and the line of the function of a Go
+// task without a label.
 func (r *Record) Title() string { return titleOf(r.ErrorLabel(), r.Position()) }
 
 // titleOf adds the line of its function to the label of a task that has none of its own.

@@ -154,8 +154,8 @@ func (w CPU) trialOf(r *Record) *cpucode.Trial {
 	return w.RT.Exec.NewTrial(r.Item.Limit, func() bool { return w.RT.Topology.Machine.Abort(&r.Set) })
 }
 
-// requeueTrial makes r ready again, whose trial was stopped, and returns what the worker should run
-// next.
+// requeueTrial makes r ready again, whose trial was stopped, and returns the task that the worker
+// should run next.
 func (w CPU) requeueTrial(r *Record, worker int) *Record {
 	rt := w.RT
 	observeAgain(r, cpucode.ErrStopped)

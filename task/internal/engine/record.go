@@ -234,7 +234,7 @@ func (r *Record) Declared() *[]deps.Access {
 // keepAccesses is the maximum number of accesses whose memory a recycled record keeps.
 const keepAccesses = 16
 
-// A BodyKind says what a task executes.
+// A BodyKind is the kind of code that a task executes.
 type BodyKind uint8
 
 const (

@@ -88,8 +88,8 @@ func (p *ReductionPool) AddReduction(r *Record, i, param int, b *memory.Buffer, 
 
 var errReducedElsewhere = errors.New("the same elements are also accessed otherwise by the task")
 
-// CheckReductions refuses what private copies cannot do. It comes before accesses are merged, which
-// reductions are not.
+// CheckReductions refuses accesses that private copies do not support. It comes before accesses are
+// merged, which reductions are not.
 func (r *Record) CheckReductions() error {
 	for _, u := range r.Uses {
 		a := &r.Accesses[u.Access]
@@ -410,7 +410,7 @@ func copyOut(b *memory.Buffer, r deps.Region) []byte {
 	return out
 }
 
-// copyIn puts back what copyOut has returned.
+// copyIn restores the bytes that copyOut has returned.
 func copyIn(b *memory.Buffer, r deps.Region, from []byte) {
 	for lo, hi := range r.Runs() {
 		n := devices.CopyBytes(BytesAt(b, lo, hi), from)

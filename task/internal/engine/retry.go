@@ -15,7 +15,7 @@ import (
 // the program asked for it.
 var errNotAgain = errors.New("not run again: what it also reads is not as it was before")
 
-// A saved is what a region held before a task ran.
+// A saved has the content of a region before a task ran.
 type saved struct {
 	region deps.Region
 	bytes  []byte
@@ -85,7 +85,7 @@ func restoreAll(t *memory.Table, before []saved) {
 	}
 }
 
-// inputs returns what r reads and writes: what it must find as it was before to run again.
+// inputs returns the accesses of r whose data must be as before for it to run again.
 func (r *Record) inputs() (list []deps.Access) {
 	for _, a := range r.Data() {
 		if a.Mode.Writes() && a.Mode.Reads() && !a.Region.Empty() {
@@ -125,7 +125,7 @@ func (e *eagerLaunch) retryOnAccelerator(r *Record, p sched.PlaceID, err error) 
 	list := r.inputs()
 	started := r.Holds.Has(life.HeldData) // else it has failed while its inputs were kept
 	rt.unhold(r, err)
-	if started && rt.Topology.Machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
+	if started && rt.Topology.Machine.MissingBytes(list, devices.Host) > 0 { // only data that were lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
 		return false
 	}

@@ -181,7 +181,7 @@ func (ob *Observers) ItemQueued(v *Sighting) bool {
 	return v.D != ob.None && v.D.Item.Queued()
 }
 
-// WantsPlace describes what a task in the scheduler waits for.
+// WantsPlace describes the resource that a task in the scheduler waits for.
 // Requires: mu held.
 //
 //go:norace

@@ -55,10 +55,11 @@ func (top *Topology) placesIn(space devices.SpaceID) (out sched.PlaceSet) {
 // HostOnly is the place of the CPU workers, as a set.
 func (top *Topology) HostOnly() sched.PlaceSet { return sched.PlaceSet(0).With(top.Host) }
 
-// estimate tells the scheduler what would have to move for s to each place. For the host that is
-// also the way back: what has its home on accelerators and is written on the host must go there
-// again, together with what it lacks there now. Between accelerators what is written counts twice
-// where it is not: from then on it is where it is moved to, and what comes next has it to fetch.
+// estimate reports to the scheduler the data that would have to move for s to each place. For the
+// host that is also the way back: what has its home on accelerators and is written on the host must
+// go there again, together with what it lacks there now. Between accelerators what is written
+// counts twice where it is not: from then on it is where it is moved to, and what comes next has it
+// to fetch.
 func (top *Topology) estimate(s *Record) {
 	if !top.Accelerators || len(s.Data()) == 0 || s.Kind.Waits() || s.Item.Allowed.Len() < 2 {
 		return

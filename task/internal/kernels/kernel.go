@@ -28,7 +28,7 @@ func hashOf(s string) uint64 {
 	return h.Sum64()
 }
 
-// A Scratch is what a task is described with, of no use afterwards.
+// A Scratch has the buffers for the description of a task, of no use afterwards.
 type Scratch struct {
 	Env     values.Arguments
 	Proof   codegen.Proof
@@ -52,7 +52,7 @@ func printingKernel(loop *ir.Kernel, s *Spec) (*ir.Kernel, error) {
 	return loop.Printing, nil
 }
 
-// Prints reports whether k is a kernel with records of what it prints.
+// Prints reports whether k is a kernel with records of its output.
 func (k *Kernel) Prints() bool {
 	return len(k.Variables) > 0 && k.Variables[len(k.Variables)-1].Name == printing.Task
 }
@@ -82,7 +82,7 @@ type Kernel struct {
 	Deferral  *Deferral        // how accelerators run it with nested(cpu); nil for every other kernel
 }
 
-// A Spec is what a description is made from: see KernelSpec of package task.
+// A Spec is the source of a description: see KernelSpec of package task.
 type Spec struct {
 	Name           string
 	TypeArgs       []string

@@ -1,5 +1,5 @@
-// Package learn keeps what a policy has learned: run times of kernels, in a file from one run to
-// the next, and its answers on where tasks of a kernel belong.
+// Package learn keeps the data that a policy has learned: run times of kernels, in a file from one
+// run to the next, and its answers on where tasks of a kernel belong.
 package learn
 
 import (
@@ -94,7 +94,7 @@ const agreeInterval = 16
 // entry share its answer, which costs a way through the queues and no more.
 const agreements = 256
 
-// An Agreement is what the policy said last of tasks of one kernel and size class.
+// An Agreement is the last answer of the policy for tasks of one kernel and size class.
 type Agreement struct {
 	finished  atomic.Uint32
 	disagrees atomic.Bool

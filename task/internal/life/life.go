@@ -1,6 +1,6 @@
-// Package life holds what changes in a task while it is in flight: its state, beside its number;
-// its traits, which are fixed before its submission; and its holdings, which it releases when it
-// finishes.
+// Package life holds the properties of a task that change while it is in flight: its state, beside
+// its number; its traits, which are fixed before its submission; and its holdings, which it
+// releases when it finishes.
 //
 // Package state has the table of the states. A word of a Life has 8 bits of state below the number
 // of the task, so that one store or one comparison changes both.
@@ -84,7 +84,7 @@ const (
 	HostOnly                          // may run on the host alone
 	Undeferred                        // the submitting goroutine waits until it has finished
 	Final                             // so do its children
-	OrderOnly                         // accesses order it, and copyAccesses is what is copied for it
+	OrderOnly                         // accesses order it, and copyAccesses lists the data that are copied for it
 	IgnoresFailures                   // a wait that does not fail because of those that it waits for
 	EarlyRelease                      // what its children do not use is released when its body ends
 	Linked                            // it has weak accesses, or early release

@@ -28,7 +28,7 @@ var (
 	errFreed   = errors.New("memory of Alloc that was freed")
 )
 
-// add enters what owner has mapped, and forgets what lay there before.
+// add enters the memory that owner has mapped, and forgets earlier entries there.
 func (a *allocations) add(b *Buffer, owner *Table) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,7 +53,7 @@ func (a *allocations) free(b *Buffer) {
 	}
 }
 
-// forget drops what has no owner. Requires: mu held.
+// forget drops entries without an owner. Requires: mu held.
 func (a *allocations) forget() {
 	for x := range a.tree.All() {
 		if x.Value == nil {

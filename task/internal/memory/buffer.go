@@ -52,7 +52,7 @@ type bufferGrowth struct {
 	Parts atomic.Pointer[[]*Buffer]
 }
 
-// A bufferHold is what lets the collector free the memory of a buffer.
+// A bufferHold lets the collector free the memory of a buffer.
 type bufferHold struct {
 	holding spin.Mutex   // guards the ways from and to released, and what host does then; innermost but for Sweeps
 	Users   atomic.Int32 // iterations, and tasks in flight that use it without an access
@@ -95,7 +95,7 @@ func (b *Buffer) AwaitUnordered() {
 	}
 }
 
-// measure notes what finding b needs.
+// measure stores the fields by which b is found.
 func (b *Buffer) measure() {
 	b.end = b.low + uintptr(b.Size())
 	if b.Elem > 1 && b.Elem&(b.Elem-1) == 0 {

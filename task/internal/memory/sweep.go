@@ -290,7 +290,7 @@ type Sweeps struct {
 	state   sweeper
 }
 
-// A Program is what sweeps need of the tasks of the program.
+// A Program has the functions of the program's tasks that sweeps need.
 type Program struct {
 	Submitting sync.Locker        // the lock of submission
 	Describing func()             // waits for the tasks that are being described

@@ -20,7 +20,7 @@ type Table struct {
 	// tasks use what others used.
 	recent recentBuffers
 	mu     spin.Mutex
-	closed error               // of what is registered afterwards
+	closed error               // of later registrations
 	known  Known               // also guarded by mu
 	ids    int                 // that there have been
 	unused []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
@@ -51,7 +51,7 @@ func (t *Table) count(b *Buffer, n int64) {
 	}
 }
 
-// Sum returns what is known.
+// Sum returns the totals.
 func (t *Table) Sum() Known {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +143,7 @@ func (e *ElementError) Error() string {
 
 // OverlapError means that memory reaches out of the buffer that it begins in, or into another.
 type OverlapError struct {
-	Lo, Hi             uintptr // what was used
+	Lo, Hi             uintptr // the bounds that were used
 	BufferLo, BufferHi uintptr
 }
 

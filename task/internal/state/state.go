@@ -144,7 +144,7 @@ func does(s State, a Action) Transition { return Transition{s, a, true} }
 // row is the transitions of one state by event.
 type row [Events]Transition
 
-// table has a row for each state. What is not in it is a bug.
+// table has a row for each state. A transition that is not in it is a bug.
 var table = [States]row{
 	Free: {Submit: to(Blocked)},
 	Blocked: {

@@ -97,7 +97,7 @@ func Fits(g reflect.Type, t *ir.Type) bool {
 	return nameFits(g.Name(), t.Name)
 }
 
-// packagePath is what reflection writes before the name of a type argument.
+// packagePath matches the text that reflection writes before the name of a type argument.
 var packagePath = regexp.MustCompile(`[^][,*]*\.`)
 
 // nameFits compares the name that reflection gives a type with the one in the source: they differ

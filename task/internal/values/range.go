@@ -36,7 +36,7 @@ func (m Range) String() string {
 
 func (m Range) Size() deps.Bytes { return deps.Bytes(m.Len) * m.Elem }
 
-// MemoryOf returns what x covers.
+// MemoryOf returns the memory that x covers.
 func MemoryOf[T any](x []T) Range {
 	var zero T
 	return Range{unsafe.Pointer(unsafe.SliceData(x)), int64(len(x)), int64(cap(x)), deps.Bytes(unsafe.Sizeof(zero))}
@@ -110,7 +110,7 @@ func scalarAt(at Pointer, t *ir.Type) uint64 {
 	return *(*uint64)(at)
 }
 
-// MemoryAt returns what a variable that is a slice or a pointer covers.
+// MemoryAt returns the memory that a variable that is a slice or a pointer covers.
 func MemoryAt(at Pointer, t *ir.Type) Range {
 	m := Range{Elem: t.Elem.Size}
 	if t.Kind == ir.Slice {

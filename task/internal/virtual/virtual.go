@@ -52,7 +52,7 @@ const (
 	jobWaits
 )
 
-// An Engine is what the turns need of the runtime.
+// An Engine has the functions of the runtime that the turns need.
 type Engine struct {
 	Ended      func() bool  // its context has ended
 	Stop       func()       // fails the tasks that have not started
@@ -72,7 +72,7 @@ type Turns struct {
 	currentTurn
 	waiters []*waiter
 	jobs    []func()
-	stopped bool // what the end of the context does was done
+	stopped bool // the work at the end of the context was done
 	forced  int64
 	ended   time.Duration // the last cost of a body
 
