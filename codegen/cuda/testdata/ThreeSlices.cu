@@ -101,7 +101,7 @@ ThreeSlices_2(int64 n, int64* a, int a_len, int64* b, int b_len, int64* c, int c
 						}
 					}
 				} else {
-					for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len; i += gridDim.x * blockDim.x) {
+					for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < a_len; i += gridDim.x * blockDim.x) {
 						c[check_index(i, c_len, 4, fault)] = a[i - 1] + 3ull * b[check_index(i, b_len, 5, fault)];
 					}
 				}
@@ -131,7 +131,7 @@ ThreeSlices_2(int64 n, int64* a, int a_len, int64* b, int b_len, int64* c, int c
 					}
 				}
 			} else {
-				for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < b_len; i += gridDim.x * blockDim.x) {
+				for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < b_len; i += gridDim.x * blockDim.x) {
 					b[i] ^= c[check_index(i, c_len, 7, fault)] & 7;
 				}
 			}
@@ -166,7 +166,7 @@ ThreeSlices_2(int64 n, int64* a, int a_len, int64* b, int b_len, int64* c, int c
 						}
 					}
 				} else {
-					for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < b_len; i += gridDim.x * blockDim.x) {
+					for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < b_len; i += gridDim.x * blockDim.x) {
 						a[check_index(i, a_len, 11, fault)] = b[i - 1] + 3ull * c[check_index(i, c_len, 12, fault)];
 					}
 				}
@@ -196,7 +196,7 @@ ThreeSlices_2(int64 n, int64* a, int a_len, int64* b, int b_len, int64* c, int c
 					}
 				}
 			} else {
-				for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < c_len; i += gridDim.x * blockDim.x) {
+				for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < c_len; i += gridDim.x * blockDim.x) {
 					c[i] ^= a[check_index(i, a_len, 14, fault)] & 7;
 				}
 			}
@@ -231,7 +231,7 @@ ThreeSlices_2(int64 n, int64* a, int a_len, int64* b, int b_len, int64* c, int c
 						}
 					}
 				} else {
-					for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < c_len; i += gridDim.x * blockDim.x) {
+					for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < c_len; i += gridDim.x * blockDim.x) {
 						b[check_index(i, b_len, 18, fault)] = c[i - 1] + 3ull * a[check_index(i, a_len, 19, fault)];
 					}
 				}
@@ -261,7 +261,7 @@ ThreeSlices_2(int64 n, int64* a, int a_len, int64* b, int b_len, int64* c, int c
 					}
 				}
 			} else {
-				for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len; i += gridDim.x * blockDim.x) {
+				for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < a_len; i += gridDim.x * blockDim.x) {
 					a[i] ^= b[check_index(i, b_len, 21, fault)] & 7;
 				}
 			}
@@ -316,7 +316,7 @@ ThreeSlices_5(int64* a, int a_len, int64* b, int b_len, bool* branch, int64* tur
 								}
 							}
 						} else {
-							for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += gridDim.x * blockDim.x) {
+							for (int64 i = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; i < a_len; i += gridDim.x * blockDim.x) {
 								a[i] = a[i] + (uint64)b[check_index(i, b_len, 22, fault)] * k;
 							}
 						}
@@ -343,7 +343,7 @@ ThreeSlices_5(int64* a, int a_len, int64* b, int b_len, bool* branch, int64* tur
 								}
 							}
 						} else {
-							for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < b_len; i += gridDim.x * blockDim.x) {
+							for (int64 i = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; i < b_len; i += gridDim.x * blockDim.x) {
 								b[i] = b[i] + (uint64)a[check_index(i, a_len, 23, fault)] * k;
 							}
 						}
@@ -486,7 +486,7 @@ ThreeSlices_10(int64* b, int b_len, int64* c, int c_len, bool* branch, bool* bra
 									}
 								}
 							} else {
-								for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < b_len; i += gridDim.x * blockDim.x) {
+								for (int64 i = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; i < b_len; i += gridDim.x * blockDim.x) {
 									b[i] = b[i] + (uint64)c[check_index(i, c_len, 32, fault)] * k;
 								}
 							}
@@ -513,7 +513,7 @@ ThreeSlices_10(int64* b, int b_len, int64* c, int c_len, bool* branch, bool* bra
 									}
 								}
 							} else {
-								for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += gridDim.x * blockDim.x) {
+								for (int64 i = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; i < c_len; i += gridDim.x * blockDim.x) {
 									c[i] = c[i] + (uint64)b[check_index(i, b_len, 33, fault)] * k;
 								}
 							}
@@ -653,7 +653,7 @@ ThreeSlices_14(int64* a, int a_len, int64* c, int c_len, bool* branch, bool* bra
 									}
 								}
 							} else {
-								for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += gridDim.x * blockDim.x) {
+								for (int64 i = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; i < c_len; i += gridDim.x * blockDim.x) {
 									c[i] = c[i] + (uint64)a[check_index(i, a_len, 42, fault)] * k;
 								}
 							}
@@ -680,7 +680,7 @@ ThreeSlices_14(int64* a, int a_len, int64* c, int c_len, bool* branch, bool* bra
 									}
 								}
 							} else {
-								for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += gridDim.x * blockDim.x) {
+								for (int64 i = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; i < a_len; i += gridDim.x * blockDim.x) {
 									a[i] = a[i] + (uint64)c[check_index(i, c_len, 43, fault)] * k;
 								}
 							}

@@ -94,7 +94,7 @@ ThreeSlices_2(int64 n, int64* a, int64 a_len, int64* b, int64 b_len, int64* c, i
 						}
 					}
 				} else {
-					for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < a_len; i += (int64)gridDim.x * blockDim.x) {
+					for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < a_len; i += (int64)gridDim.x * blockDim.x) {
 						c[check_index(i, c_len, 4, fault)] = a[i - 1] + 3ull * b[check_index(i, b_len, 5, fault)];
 					}
 				}
@@ -124,7 +124,7 @@ ThreeSlices_2(int64 n, int64* a, int64 a_len, int64* b, int64 b_len, int64* c, i
 					}
 				}
 			} else {
-				for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < b_len; i += (int64)gridDim.x * blockDim.x) {
+				for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < b_len; i += (int64)gridDim.x * blockDim.x) {
 					b[i] ^= c[check_index(i, c_len, 7, fault)] & 7;
 				}
 			}
@@ -159,7 +159,7 @@ ThreeSlices_2(int64 n, int64* a, int64 a_len, int64* b, int64 b_len, int64* c, i
 						}
 					}
 				} else {
-					for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < b_len; i += (int64)gridDim.x * blockDim.x) {
+					for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < b_len; i += (int64)gridDim.x * blockDim.x) {
 						a[check_index(i, a_len, 11, fault)] = b[i - 1] + 3ull * c[check_index(i, c_len, 12, fault)];
 					}
 				}
@@ -189,7 +189,7 @@ ThreeSlices_2(int64 n, int64* a, int64 a_len, int64* b, int64 b_len, int64* c, i
 					}
 				}
 			} else {
-				for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < c_len; i += (int64)gridDim.x * blockDim.x) {
+				for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < c_len; i += (int64)gridDim.x * blockDim.x) {
 					c[i] ^= a[check_index(i, a_len, 14, fault)] & 7;
 				}
 			}
@@ -224,7 +224,7 @@ ThreeSlices_2(int64 n, int64* a, int64 a_len, int64* b, int64 b_len, int64* c, i
 						}
 					}
 				} else {
-					for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < c_len; i += (int64)gridDim.x * blockDim.x) {
+					for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < c_len; i += (int64)gridDim.x * blockDim.x) {
 						b[check_index(i, b_len, 18, fault)] = c[i - 1] + 3ull * a[check_index(i, a_len, 19, fault)];
 					}
 				}
@@ -254,7 +254,7 @@ ThreeSlices_2(int64 n, int64* a, int64 a_len, int64* b, int64 b_len, int64* c, i
 					}
 				}
 			} else {
-				for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < a_len; i += (int64)gridDim.x * blockDim.x) {
+				for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < a_len; i += (int64)gridDim.x * blockDim.x) {
 					a[i] ^= b[check_index(i, b_len, 21, fault)] & 7;
 				}
 			}
@@ -310,7 +310,7 @@ ThreeSlices_5(int64* a, int64 a_len, int64* b, int64 b_len, bool* branch, int64*
 								}
 							}
 						} else {
-							for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += (int64)gridDim.x * blockDim.x) {
+							for (int64 i = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; i < a_len; i += (int64)gridDim.x * blockDim.x) {
 								a[i] = a[i] + (uint64)b[check_index(i, b_len, 22, fault)] * k;
 							}
 						}
@@ -337,7 +337,7 @@ ThreeSlices_5(int64* a, int64 a_len, int64* b, int64 b_len, bool* branch, int64*
 								}
 							}
 						} else {
-							for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < b_len; i += (int64)gridDim.x * blockDim.x) {
+							for (int64 i = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; i < b_len; i += (int64)gridDim.x * blockDim.x) {
 								b[i] = b[i] + (uint64)a[check_index(i, a_len, 23, fault)] * k;
 							}
 						}
@@ -480,7 +480,7 @@ ThreeSlices_10(int64* b, int64 b_len, int64* c, int64 c_len, bool* branch, bool*
 									}
 								}
 							} else {
-								for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < b_len; i += (int64)gridDim.x * blockDim.x) {
+								for (int64 i = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; i < b_len; i += (int64)gridDim.x * blockDim.x) {
 									b[i] = b[i] + (uint64)c[check_index(i, c_len, 32, fault)] * k;
 								}
 							}
@@ -507,7 +507,7 @@ ThreeSlices_10(int64* b, int64 b_len, int64* c, int64 c_len, bool* branch, bool*
 									}
 								}
 							} else {
-								for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += (int64)gridDim.x * blockDim.x) {
+								for (int64 i = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; i < c_len; i += (int64)gridDim.x * blockDim.x) {
 									c[i] = c[i] + (uint64)b[check_index(i, b_len, 33, fault)] * k;
 								}
 							}
@@ -647,7 +647,7 @@ ThreeSlices_14(int64* a, int64 a_len, int64* c, int64 c_len, bool* branch, bool*
 									}
 								}
 							} else {
-								for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < c_len; i += (int64)gridDim.x * blockDim.x) {
+								for (int64 i = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; i < c_len; i += (int64)gridDim.x * blockDim.x) {
 									c[i] = c[i] + (uint64)a[check_index(i, a_len, 42, fault)] * k;
 								}
 							}
@@ -674,7 +674,7 @@ ThreeSlices_14(int64* a, int64 a_len, int64* c, int64 c_len, bool* branch, bool*
 									}
 								}
 							} else {
-								for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < a_len; i += (int64)gridDim.x * blockDim.x) {
+								for (int64 i = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; i < a_len; i += (int64)gridDim.x * blockDim.x) {
 									a[i] = a[i] + (uint64)c[check_index(i, c_len, 43, fault)] * k;
 								}
 							}

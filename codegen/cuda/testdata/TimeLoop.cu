@@ -83,7 +83,7 @@ TimeLoop(double* a, int a_len, double* b, int b_len, int steps, unsigned* meet, 
 						}
 					}
 				} else {
-					for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len - 1; i += gridDim.x * blockDim.x) {
+					for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < a_len - 1; i += gridDim.x * blockDim.x) {
 						b[check_index(i, b_len, 1, fault)] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
 					}
 				}
@@ -107,7 +107,7 @@ TimeLoop(double* a, int a_len, double* b, int b_len, int steps, unsigned* meet, 
 					}
 				}
 			} else {
-				for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len - 1; i += gridDim.x * blockDim.x) {
+				for (int64 i = 1 + ((int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32); i < a_len - 1; i += gridDim.x * blockDim.x) {
 					a[i] = b[check_index(i, b_len, 2, fault)];
 				}
 			}

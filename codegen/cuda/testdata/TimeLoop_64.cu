@@ -76,7 +76,7 @@ TimeLoop(double* a, int64 a_len, double* b, int64 b_len, int64 steps, unsigned* 
 						}
 					}
 				} else {
-					for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < a_len - 1; i += (int64)gridDim.x * blockDim.x) {
+					for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < a_len - 1; i += (int64)gridDim.x * blockDim.x) {
 						b[check_index(i, b_len, 1, fault)] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
 					}
 				}
@@ -100,7 +100,7 @@ TimeLoop(double* a, int64 a_len, double* b, int64 b_len, int64 steps, unsigned* 
 					}
 				}
 			} else {
-				for (int64 i = 1 + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < a_len - 1; i += (int64)gridDim.x * blockDim.x) {
+				for (int64 i = 1 + (((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32); i < a_len - 1; i += (int64)gridDim.x * blockDim.x) {
 					a[i] = b[check_index(i, b_len, 2, fault)];
 				}
 			}

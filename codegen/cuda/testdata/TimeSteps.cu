@@ -124,7 +124,7 @@ TimeSteps_2(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 						int count_2 = max(end_2, 1) - 1;
 						int64 total = (int64)count * count_2;
 						bool small = total <= 4294967295ll;
-						for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+						for (int64 it = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; it < total; it += gridDim.x * blockDim.x) {
 							int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 							int64 i = 1 + rows;
 							int64 j = 1 + (it - (uint64)rows * count_2);
@@ -176,7 +176,7 @@ TimeSteps_2(int n, int steps, float* a, int a_len, int a_cap, float* b, int b_le
 						int count_2 = max(end_2, 1) - 1;
 						int64 total = (int64)count * count_2;
 						bool small = total <= 4294967295ll;
-						for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+						for (int64 it = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; it < total; it += gridDim.x * blockDim.x) {
 							int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 							int64 i = 1 + rows;
 							int64 j = 1 + (it - (uint64)rows * count_2);

@@ -117,7 +117,7 @@ TimeSteps_2(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 						int64 count_2 = max(end_2, (int64)1) - 1;
 						int64 total = (uint64)count * count_2;
 						bool small = total <= 4294967295ll;
-						for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+						for (int64 it = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 							int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 							int64 i = 1ull + rows;
 							int64 j = 1 + (it - (uint64)rows * count_2);
@@ -171,7 +171,7 @@ TimeSteps_2(int64 n, int64 steps, float* a, int64 a_len, int64 a_cap, float* b, 
 						int64 count_2 = max(end_2, (int64)1) - 1;
 						int64 total = (uint64)count * count_2;
 						bool small = total <= 4294967295ll;
-						for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+						for (int64 it = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 							int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 							int64 i = 1ull + rows;
 							int64 j = 1 + (it - (uint64)rows * count_2);

@@ -69,7 +69,7 @@ TriangularSolve_2(const int* __restrict__ level, int level_len, const int* __res
 		int start_2 = level[check_index(l_2, level_len, 1, fault)];
 		int end = level[check_index((int64)((uint64)l_2 + 1), level_len, 2, fault)];
 		int64 count = max((int64)end - start_2, (int64)0);
-		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
+		for (int64 it = (int64)(int)(threadIdx.x - threadIdx.x % 32) * gridDim.x + (int64)blockIdx.x * min(32, (int)(blockDim.x - (threadIdx.x - threadIdx.x % 32))) + threadIdx.x % 32; it < count; it += gridDim.x * blockDim.x) {
 			int k = (int)(start_2 + it);
 			int r = rows[check_index(k, rows_len, 3, fault)];
 			double s = b[check_index(r, b_len, 4, fault)];

@@ -70,7 +70,7 @@ TriangularSolve_2(const int* __restrict__ level, int64 level_len, const int* __r
 		int64 start_2 = level[check_index(l_2, level_len, 1, fault)];
 		int64 end = level[check_index((int64)((uint64)l_2 + 1), level_len, 2, fault)];
 		int64 count = max(end - start_2, (int64)0);
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < count; it += (int64)gridDim.x * blockDim.x) {
+		for (int64 it = ((int64)threadIdx.x - threadIdx.x % 32) * gridDim.x + blockIdx.x * min((int64)32, blockDim.x - ((int64)threadIdx.x - threadIdx.x % 32)) + threadIdx.x % 32; it < count; it += (int64)gridDim.x * blockDim.x) {
 			int k = (int)(start_2 + it);
 			int r = rows[check_index(k, rows_len, 3, fault)];
 			double s = b[check_index(r, b_len, 4, fault)];

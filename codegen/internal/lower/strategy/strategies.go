@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -103,10 +104,39 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 		return out
 	}
 	body := Alone(t, checksTogether(t, n.Body))
+	n.P = dealtByWarps(t, n)
 	if sp, inside := wholeLines(t, n); sp != nil {
 		return t.Walk(sp, n.P, []ir.Stmt{&ir.If{Cond: inside, Then: body, At: sp.At}}, nil)
 	}
 	return t.Walk(n.Sp, n.P, body, nil)
+}
+
+// dealtByWarps returns the portion of a thread of n. In a launch with grid barriers, whose teams
+// are large and few, loops between two barriers may have fewer iterations than the grid has
+// threads: then its warps take them in turns of the teams, so that every multiprocessor has some.
+func dealtByWarps(t *Sharer, n Sharing) spaces.Portion {
+	p, at := n.P, n.Sp.At
+	switch n.D.Schedule.Kind {
+	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
+	default:
+		return p
+	}
+	first, ok := p.First.(*ir.Binary)
+	if !ok || !t.Launch.Cooperative || n.D.Parts&ir.Parallel == 0 || len(n.Sums) > 0 || p.Only != nil || len(p.Deals) > 0 || n.D.Schedule.Chunk != nil {
+		return p
+	}
+	team, ok := first.X.(*ir.Binary)
+	if !ok || first.Op != ir.Add || !isQuery(first.Y, ir.ThreadNum) || team.Op != ir.Mul || !isQuery(team.X, ir.TeamNum) || !isQuery(team.Y, ir.NumThreads) {
+		return p
+	}
+	bin := func(op ir.Op, x, y ir.Expr) ir.Expr { return build.Binary(op, x, y, at) }
+	width := build.Int(forms.LeastWarp, at)
+	lane := bin(ir.Rem, build.Query(ir.ThreadNum, at), width)
+	ahead := bin(ir.Sub, build.Query(ir.ThreadNum, at), lane) // threads of the warps before
+	mine := build.IntMath(ir.IMin, width, bin(ir.Sub, build.Query(ir.NumThreads, at), ahead))
+	turn := bin(ir.Add, bin(ir.Mul, ahead, build.Query(ir.NumTeams, at)), bin(ir.Mul, build.Query(ir.TeamNum, at), mine))
+	p.First = bin(ir.Add, turn, build.Copy(lane))
+	return p
 }
 
 // Fits reports whether a strategy is applicable to n.
