@@ -111,6 +111,10 @@ func (m *memRun) visible(a *memArray, lo, hi int, what string) error {
 	return nil
 }
 
+// errReused ends a program that has used what was freed when another program of the process had
+// memory there already.
+var errReused = errors.New("memory that was freed is in use by others")
+
 func (m *memRun) free() error {
 	a := m.array()
 	if a.kind != allocated {
@@ -133,8 +137,9 @@ func (m *memRun) free() error {
 	if m.rng.IntN(2) == 0 {
 		return nil
 	}
-	if hostmem.Mapped(unsafe.Pointer(&a.got[0])) {
-		return nil // something else lies there already
+	// Tasks in flight may map memory of their own where a was: then a use is no error.
+	if err := m.waitAll(0); err != nil || hostmem.Mapped(unsafe.Pointer(&a.got[0])) {
+		return err
 	}
 	m.class("use-after-free")
 	for name, use := range map[string]func() error{
@@ -144,9 +149,13 @@ func (m *memRun) free() error {
 		"WaitOn":   func() error { return m.rt.WaitOn(context.Background(), task.In(a.got)) },
 		"Register": func() error { return task.Register(m.rt, a.got) },
 	} {
-		if use() == nil && !hostmem.Mapped(unsafe.Pointer(&a.got[0])) {
-			return fmt.Errorf("%s of array %d, which was freed, is no error", name, a.id)
+		if use() != nil {
+			continue
 		}
+		if hostmem.Mapped(unsafe.Pointer(&a.got[0])) {
+			return errReused
+		}
+		return fmt.Errorf("%s of array %d, which was freed, is no error", name, a.id)
 	}
 	return nil
 }
@@ -372,6 +381,7 @@ func (m *memRun) mix(d *memArray, lo, hi int, x []uint32, at int, k uint32) memA
 func (m *memRun) lengths(d *memArray, lo, hi int, k uint32) memAct {
 	m.class("lengths-only")
 	var y []uint32
+	var names *memArray
 	switch m.rng.IntN(4) {
 	case 0:
 		y = d.got[lo:]
@@ -383,10 +393,10 @@ func (m *memRun) lengths(d *memArray, lo, hi int, k uint32) memAct {
 	default:
 		s := m.array()
 		a, b := m.part(s)
-		y = s.got[a:b]
+		y, names = s.got[a:b], s
 	}
 	size := len(y)
-	return memAct{name: fmt.Sprintf("lengths (%d)", size), accs: []area{d.area(lo, hi, deps.Out)},
+	return memAct{name: fmt.Sprintf("lengths (%d)", size), names: names, accs: []area{d.area(lo, hi, deps.Out)},
 		do:     func(x func(*memArray) []uint32) { MemLens(k, x(d)[lo:hi], make([]uint32, size)) },
 		submit: func(s task.Submitter) (task.Task, error) { return m.ks.lens.Submit(s, k, d.got[lo:hi], y) }}
 }
@@ -427,7 +437,7 @@ func (m *memRun) empty(d *memArray, lo int) memAct {
 		m.class("nil-slice")
 	}
 	kind := m.rng.IntN(3)
-	return memAct{name: fmt.Sprintf("empty, kind %d", kind), do: func(func(*memArray) []uint32) {}, submit: func(s task.Submitter) (task.Task, error) {
+	return memAct{name: fmt.Sprintf("empty, kind %d", kind), names: d, do: func(func(*memArray) []uint32) {}, submit: func(s task.Submitter) (task.Task, error) {
 		switch kind {
 		case 0:
 			return m.ks.fill.Submit(s, 0, 0, uint32(1), x)
