@@ -2,6 +2,7 @@ package odd
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 )
@@ -453,7 +454,9 @@ func (m *mover) rows() {
 		m.line("_ = %s", e)
 		m.level += 2
 		inner := m.vars
-		m.declare(&variable{name: e, t: m.elem, set: true})
+		first := &variable{name: e, t: m.elem, set: true}
+		m.declare(first)
+		first.level = math.MaxInt // the body declares it: no statement of the body does so again
 		m.gen.depth--
 		m.parallelBody([]string{"c"}, []*variable{{name: "c", t: typeInt}})
 		if m.chance(60) {
