@@ -153,104 +153,106 @@ EdgeSums_3(int64* start, int start_len, const int* __restrict__ col, int col_len
 					__syncthreads();
 					{
 						int64 end = start[check_index(start_len - 1, start_len, 4, fault)];
-						for (int64 base = (uint64)start[check_index(2, start_len, 5, fault)] + (int64)(blockIdx.x * blockDim.x) * 4; base < end; base = (uint64)base + (int64)(gridDim.x * blockDim.x) * 4) {
-							if ((int64)((uint64)base + blockDim.x * 4) <= end) {
-								int64 k = (uint64)base + threadIdx.x;
-								int64 k_2 = (uint64)base + (blockDim.x + threadIdx.x);
-								int64 k_3 = (uint64)base + (blockDim.x * 2 + threadIdx.x);
-								int64 k_4 = (uint64)base + (blockDim.x * 3 + threadIdx.x);
-								int64 low = 2;
-								int64 low_2 = 2;
-								int64 low_3 = 2;
-								int64 low_4 = 2;
-								int64 high = start_len - 1;
-								int64 high_2 = start_len - 1;
-								int64 high_3 = start_len - 1;
-								int64 high_4 = start_len - 1;
-								while ((int64)((uint64)low + 1) < high) {
-									int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
-									if (start[check_index(mid, start_len, 6, fault)] <= k) {
-										low = mid;
-									} else {
-										high = mid;
-									}
-								}
-								while ((int64)((uint64)low_2 + 1) < high_2) {
-									int64 mid = (uint64)low_2 + (int64)((uint64)high_2 - low_2) / 2;
-									if (start[check_index(mid, start_len, 7, fault)] <= k_2) {
-										low_2 = mid;
-									} else {
-										high_2 = mid;
-									}
-								}
-								while ((int64)((uint64)low_3 + 1) < high_3) {
-									int64 mid = (uint64)low_3 + (int64)((uint64)high_3 - low_3) / 2;
-									if (start[check_index(mid, start_len, 8, fault)] <= k_3) {
-										low_3 = mid;
-									} else {
-										high_3 = mid;
-									}
-								}
-								while ((int64)((uint64)low_4 + 1) < high_4) {
-									int64 mid = (uint64)low_4 + (int64)((uint64)high_4 - low_4) / 2;
-									if (start[check_index(mid, start_len, 9, fault)] <= k_4) {
-										low_4 = mid;
-									} else {
-										high_4 = mid;
-									}
-								}
-								int64 r = low;
-								int64 r_2 = low_2;
-								int64 r_3 = low_3;
-								int64 r_4 = low_4;
-								int k_5 = col[check_index(k, col_len, 10, fault)];
-								int k_6 = col[check_index(k_2, col_len, 11, fault)];
-								int k_7 = col[check_index(k_3, col_len, 12, fault)];
-								int k_8 = col[check_index(k_4, col_len, 13, fault)];
-								int64 value = r;
-								int64 value_2 = r_2;
-								int64 value_3 = r_3;
-								int64 value_4 = r_4;
-								if (0 <= k_5 && k_5 < in_len) {
-									atomicAdd((uint64*)&inTile[k_5 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value);
-								} else {
-									atomicAdd((uint64*)&in[check_index(k_5, in_len, 14, fault)], (uint64)value);
-								}
-								if (0 <= k_6 && k_6 < in_len) {
-									atomicAdd((uint64*)&inTile[k_6 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value_2);
-								} else {
-									atomicAdd((uint64*)&in[check_index(k_6, in_len, 15, fault)], (uint64)value_2);
-								}
-								if (0 <= k_7 && k_7 < in_len) {
-									atomicAdd((uint64*)&inTile[k_7 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value_3);
-								} else {
-									atomicAdd((uint64*)&in[check_index(k_7, in_len, 16, fault)], (uint64)value_3);
-								}
-								if (0 <= k_8 && k_8 < in_len) {
-									atomicAdd((uint64*)&inTile[k_8 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value_4);
-								} else {
-									atomicAdd((uint64*)&in[check_index(k_8, in_len, 17, fault)], (uint64)value_4);
-								}
-							} else {
-								int64 end_2 = start[check_index(start_len - 1, start_len, 18, fault)];
-								for (int64 k = (uint64)base + threadIdx.x; k < end_2; k = (uint64)k + blockDim.x) {
+						if (start[check_index(2, start_len, 5, fault)] < end) {
+							for (int64 base = (uint64)start[check_index(2, start_len, 6, fault)] + (int64)(blockIdx.x * blockDim.x) * 4; base < end; base = (uint64)base + (int64)(gridDim.x * blockDim.x) * 4) {
+								if ((int64)((uint64)base + blockDim.x * 4) <= end) {
+									int64 k = (uint64)base + threadIdx.x;
+									int64 k_2 = (uint64)base + (blockDim.x + threadIdx.x);
+									int64 k_3 = (uint64)base + (blockDim.x * 2 + threadIdx.x);
+									int64 k_4 = (uint64)base + (blockDim.x * 3 + threadIdx.x);
 									int64 low = 2;
+									int64 low_2 = 2;
+									int64 low_3 = 2;
+									int64 low_4 = 2;
 									int64 high = start_len - 1;
+									int64 high_2 = start_len - 1;
+									int64 high_3 = start_len - 1;
+									int64 high_4 = start_len - 1;
 									while ((int64)((uint64)low + 1) < high) {
 										int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
-										if (start[check_index(mid, start_len, 19, fault)] <= k) {
+										if (start[check_index(mid, start_len, 7, fault)] <= k) {
 											low = mid;
 										} else {
 											high = mid;
 										}
 									}
+									while ((int64)((uint64)low_2 + 1) < high_2) {
+										int64 mid = (uint64)low_2 + (int64)((uint64)high_2 - low_2) / 2;
+										if (start[check_index(mid, start_len, 8, fault)] <= k_2) {
+											low_2 = mid;
+										} else {
+											high_2 = mid;
+										}
+									}
+									while ((int64)((uint64)low_3 + 1) < high_3) {
+										int64 mid = (uint64)low_3 + (int64)((uint64)high_3 - low_3) / 2;
+										if (start[check_index(mid, start_len, 9, fault)] <= k_3) {
+											low_3 = mid;
+										} else {
+											high_3 = mid;
+										}
+									}
+									while ((int64)((uint64)low_4 + 1) < high_4) {
+										int64 mid = (uint64)low_4 + (int64)((uint64)high_4 - low_4) / 2;
+										if (start[check_index(mid, start_len, 10, fault)] <= k_4) {
+											low_4 = mid;
+										} else {
+											high_4 = mid;
+										}
+									}
 									int64 r = low;
-									int k_2 = col[check_index(k, col_len, 20, fault)];
+									int64 r_2 = low_2;
+									int64 r_3 = low_3;
+									int64 r_4 = low_4;
+									int k_5 = col[check_index(k, col_len, 11, fault)];
+									int k_6 = col[check_index(k_2, col_len, 12, fault)];
+									int k_7 = col[check_index(k_3, col_len, 13, fault)];
+									int k_8 = col[check_index(k_4, col_len, 14, fault)];
 									int64 value = r;
-									if (0 <= k_2 && k_2 < in_len) {
-										atomicAdd((uint64*)&inTile[k_2 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value);
+									int64 value_2 = r_2;
+									int64 value_3 = r_3;
+									int64 value_4 = r_4;
+									if (0 <= k_5 && k_5 < in_len) {
+										atomicAdd((uint64*)&inTile[k_5 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value);
 									} else {
-										atomicAdd((uint64*)&in[check_index(k_2, in_len, 21, fault)], (uint64)value);
+										atomicAdd((uint64*)&in[check_index(k_5, in_len, 15, fault)], (uint64)value);
+									}
+									if (0 <= k_6 && k_6 < in_len) {
+										atomicAdd((uint64*)&inTile[k_6 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value_2);
+									} else {
+										atomicAdd((uint64*)&in[check_index(k_6, in_len, 16, fault)], (uint64)value_2);
+									}
+									if (0 <= k_7 && k_7 < in_len) {
+										atomicAdd((uint64*)&inTile[k_7 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value_3);
+									} else {
+										atomicAdd((uint64*)&in[check_index(k_7, in_len, 17, fault)], (uint64)value_3);
+									}
+									if (0 <= k_8 && k_8 < in_len) {
+										atomicAdd((uint64*)&inTile[k_8 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value_4);
+									} else {
+										atomicAdd((uint64*)&in[check_index(k_8, in_len, 18, fault)], (uint64)value_4);
+									}
+								} else {
+									int64 end_2 = start[check_index(start_len - 1, start_len, 19, fault)];
+									for (int64 k = (uint64)base + threadIdx.x; k < end_2; k = (uint64)k + blockDim.x) {
+										int64 low = 2;
+										int64 high = start_len - 1;
+										while ((int64)((uint64)low + 1) < high) {
+											int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
+											if (start[check_index(mid, start_len, 20, fault)] <= k) {
+												low = mid;
+											} else {
+												high = mid;
+											}
+										}
+										int64 r = low;
+										int k_2 = col[check_index(k, col_len, 21, fault)];
+										int64 value = r;
+										if (0 <= k_2 && k_2 < in_len) {
+											atomicAdd((uint64*)&inTile[k_2 * copies_2 + (threadIdx.x & (copies_2 - 1))], (uint64)value);
+										} else {
+											atomicAdd((uint64*)&in[check_index(k_2, in_len, 22, fault)], (uint64)value);
+										}
 									}
 								}
 							}
@@ -268,8 +270,8 @@ EdgeSums_3(int64* start, int start_len, const int* __restrict__ col, int col_len
 					}
 					__syncthreads();
 				} else {
-					int64 start_2 = start[check_index(2, start_len, 22, fault)];
-					int64 end = start[check_index(start_len - 1, start_len, 23, fault)];
+					int64 start_2 = start[check_index(2, start_len, 23, fault)];
+					int64 end = start[check_index(start_len - 1, start_len, 24, fault)];
 					if (start_2 < end) {
 						int64 total = (uint64)max(end, start_2) - start_2;
 						for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + gridDim.x * blockDim.x) {
@@ -278,14 +280,14 @@ EdgeSums_3(int64* start, int start_len, const int* __restrict__ col, int col_len
 							int64 high = start_len - 1;
 							while ((int64)((uint64)low + 1) < high) {
 								int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
-								if (start[check_index(mid, start_len, 24, fault)] <= k) {
+								if (start[check_index(mid, start_len, 25, fault)] <= k) {
 									low = mid;
 								} else {
 									high = mid;
 								}
 							}
 							int64 r = low;
-							atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 25, fault)], in_len, 26, fault)], (uint64)r);
+							atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 26, fault)], in_len, 27, fault)], (uint64)r);
 						}
 					}
 				}
@@ -304,7 +306,7 @@ EdgeSums_4(int64* start, int start_len, const int* __restrict__ col, int col_len
 		if (!branch[0]) {
 			for (int r = 2; r < start_len - 1; r++) {
 				for (int64 k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-					atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 27, fault)], in_len, 28, fault)], (uint64)r);
+					atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 28, fault)], in_len, 29, fault)], (uint64)r);
 				}
 			}
 		}
@@ -326,7 +328,7 @@ EdgeSums_5(int64* start, int start_len, const int* __restrict__ col, int col_len
 				int64 total = (uint64)max(end, start_2) - start_2;
 				for (int64 it = threadIdx.x; it < total; it = (uint64)it + blockDim.x) {
 					int64 k = (uint64)start_2 + it;
-					atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 29, fault)], in_len, 30, fault)], (uint64)r);
+					atomicAdd((uint64*)&in[check_index(col[check_index(k, col_len, 30, fault)], in_len, 31, fault)], (uint64)r);
 				}
 			}
 		}

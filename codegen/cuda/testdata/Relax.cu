@@ -48,11 +48,16 @@ Relax(float* x, int x_len, float* w, int w_len, float* scratch, int scratch_len,
 				for (int sweep = 0; sweep < 3; sweep++) {
 					__syncthreads();
 					if (sweep + 1 <= w_len) {
+						int start = b * 32;
 						int end_2 = min(b * 32 + 32, x_len);
-						for (int i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-							float left = xPart[check_index(max(i - 1, b * 32) - b * 32, 32, 1, fault)];
-							float right = xPart[check_index(min(min(i + 1, b * 32 + 31), x_len - 1) - b * 32, 32, 2, fault)];
-							scratchPart[check_index(i - b * 32, 32, 3, fault)] = (left + 2.0f * xPart[check_index(i - b * 32, 32, 4, fault)] + right) * w[sweep];
+						if (start < end_2) {
+							int total = max(end_2, start) - start;
+							for (int it = threadIdx.x; it < total; it += blockDim.x) {
+								int i = start + it;
+								float left = xPart[check_index(max(i - 1, b * 32) - b * 32, 32, 1, fault)];
+								float right = xPart[check_index(min(min(i + 1, b * 32 + 31), x_len - 1) - b * 32, 32, 2, fault)];
+								scratchPart[check_index(i - b * 32, 32, 3, fault)] = (left + 2.0f * xPart[check_index(i - b * 32, 32, 4, fault)] + right) * w[sweep];
+							}
 						}
 					} else {
 						int start = b * 32;
@@ -94,18 +99,23 @@ Relax(float* x, int x_len, float* w, int w_len, float* scratch, int scratch_len,
 			for (int sweep = 0; sweep < 3; sweep++) {
 				__syncthreads();
 				if (sweep + 1 <= w_len) {
+					int start = b * 32;
 					int end_2 = min(b * 32 + 32, x_len);
-					for (int i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-						if ((uint64)max(i - 1, b * 32) < (uint64)x_len &&
-							(uint64)min(min(i + 1, b * 32 + 31), x_len - 1) < (uint64)x_len &&
-							(uint64)i < (uint64)scratch_len) {
-							float left = x[max(i - 1, b * 32)];
-							float right = x[min(min(i + 1, b * 32 + 31), x_len - 1)];
-							scratch[i] = (left + 2.0f * x[i] + right) * w[sweep];
-						} else {
-							float left = x[check_index(max(i - 1, b * 32), x_len, 12, fault)];
-							float right = x[check_index(min(min(i + 1, b * 32 + 31), x_len - 1), x_len, 13, fault)];
-							scratch[check_index(i, scratch_len, 14, fault)] = (left + 2.0f * x[i] + right) * w[sweep];
+					if (start < end_2) {
+						int total = max(end_2, start) - start;
+						for (int it = threadIdx.x; it < total; it += blockDim.x) {
+							int i = start + it;
+							if ((uint64)max(i - 1, b * 32) < (uint64)x_len &&
+								(uint64)min(min(i + 1, b * 32 + 31), x_len - 1) < (uint64)x_len &&
+								(uint64)i < (uint64)scratch_len) {
+								float left = x[max(i - 1, b * 32)];
+								float right = x[min(min(i + 1, b * 32 + 31), x_len - 1)];
+								scratch[i] = (left + 2.0f * x[i] + right) * w[sweep];
+							} else {
+								float left = x[check_index(max(i - 1, b * 32), x_len, 12, fault)];
+								float right = x[check_index(min(min(i + 1, b * 32 + 31), x_len - 1), x_len, 13, fault)];
+								scratch[check_index(i, scratch_len, 14, fault)] = (left + 2.0f * x[i] + right) * w[sweep];
+							}
 						}
 					}
 				} else {

@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -115,9 +113,6 @@ func (t *teamLaunch) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.S
 	test, fast := t.Version(sp)
 	if test == nil {
 		return lower(sp)
-	}
-	for _, v := range ir.ExprVars(fast.Loops[0].Lo).List() { // a variable in the test is far from the limits of 64 bits
-		fast.MayWrap = fast.MayWrap && !slices.Contains(ir.ExprVars(test).List(), v)
 	}
 	then := forms.Unwrapped(lower(fast))
 	if c, ok := test.(*ir.Const); ok && c.Bits != 0 { // no check can fail

@@ -84,7 +84,7 @@ func (g *gen) scan() {
 		owned := g.vars
 		var list []*variable
 		for _, v := range g.vars { // the input phase depends on nothing that the iteration writes
-			if c := *v; !c.owned {
+			if c := *v; !c.owned && !(c.t.kind == slice && c.set) {
 				c.set = false
 				list = append(list, &c)
 			}
@@ -320,7 +320,7 @@ func (g *gen) row() {
 	defer func() { g.vars, g.reds, g.frames, g.atomics = vars, reds, frames, atomics }()
 	var others []*variable
 	for _, o := range g.vars {
-		if c := *o; o.t.kind != pointer && !(o.owned && o.set) && !strings.Contains(o.name, v.name) && !strings.Contains(o.at, v.name) {
+		if c := *o; o.t.kind != pointer && !(o.t.kind == slice && o.set) && !strings.Contains(o.name, v.name) && !strings.Contains(o.at, v.name) {
 			c.later, c.set = c.later || c.set, false
 			others = append(others, &c)
 		}

@@ -208,7 +208,7 @@ func (g *gen) section(params []parameter) {
 func (g *gen) freeze() {
 	var list []*variable
 	for _, v := range g.vars {
-		if v.t.kind == pointer && v.set { // it may lead to what another iteration writes
+		if (v.t.kind == pointer || v.t.kind == slice && !v.owned) && v.set { // it may lead to what another iteration writes
 			continue
 		}
 		c := *v

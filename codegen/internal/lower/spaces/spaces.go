@@ -272,7 +272,7 @@ func (l Walker) Fresh(sp *Space) *Space {
 	whole := []ir.Stmt{&ir.For{Label: sp.Label, Var: inner.Var, Lo: inner.Lo, Hi: inner.Hi, Step: inner.Step, Rel: inner.Rel,
 		Body: sp.Body, At: inner.At}}
 	c := l.CopyOf(whole, &l.Kernel.NumVars)[0].(*ir.For)
-	out := &Space{Order: sp.Order, Body: c.Body, Label: c.Label, At: sp.At}
+	out := &Space{Order: sp.Order, Body: c.Body, Label: c.Label, MayWrap: sp.MayWrap, At: sp.At}
 	outer := map[*ir.Var]*ir.Var{}
 	for _, f := range sp.Loops[:len(sp.Loops)-1] {
 		g := *f

@@ -39,7 +39,7 @@ func (t *Sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body [
 	}
 	body = forms.Flat(body)
 	width := t.jamWidth(f, body, sums)
-	if width < 2 {
+	if width < 2 || mayPass(sp, body) {
 		return nil
 	}
 	t.Decide(sp.At, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
@@ -53,6 +53,34 @@ type coarse struct {
 	one    []ir.Stmt // body of a single iteration
 	each   []ir.Stmt // body of one of several iterations
 	merged func(copies [][]ir.Stmt) []ir.Stmt
+}
+
+// mayPass reports whether the counter of sp may pass the end of its type where a thread goes past
+// the end of the loop: nothing in its body shows that it is an index of a slice in each iteration.
+func mayPass(sp *spaces.Space, body []ir.Stmt) bool {
+	if !sp.MayWrap {
+		return false
+	}
+	v, index := sp.Loops[0].Var, false
+	for _, s := range body {
+		for _, e := range query.DirectExprs(s) {
+			ir.WalkExpr(e, func(e ir.Expr) bool {
+				switch x := e.(type) {
+				case *ir.Index:
+					form, ok := analysis.AffineOf(x.I)
+					c, single := form.Coef(v)
+					n, known := c.Const()
+					index = index || ok && single && known && n != 0 && x.X.Type().Kind == ir.Slice
+				case *ir.Binary:
+					return x.Op != ir.LAnd && x.Op != ir.LOr
+				case *ir.Select:
+					return false
+				}
+				return true
+			})
+		}
+	}
+	return !index
 }
 
 // severalAtOnce returns the loop over sp, which is direct with step 1, in which each thread
@@ -85,7 +113,11 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 	if !ofTeam {
 		t.Trips.Width = max(t.Trips.Width, c.width)
 	}
-	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at), loop), At: at}}
+	list := []ir.Stmt{build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at), loop}
+	if sp.MayWrap { // of a loop without iterations the first of a thread may lie in front of it
+		list = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, f.Lo, hi, at), Then: list, At: at}}
+	}
+	return []ir.Stmt{&ir.Block{Body: append(out, list...), At: at}}
 }
 
 // WalkBlock returns the loop over sp, a part of the iterations of a loop, by ones and direct, that
@@ -352,7 +384,7 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	for width > 1 && width*each > t.Device().Tuning.Points.Words {
 		width /= 2
 	}
-	if width < 2 {
+	if width < 2 || mayPass(sp, body) {
 		return nil
 	}
 	at := f.At

@@ -208,7 +208,7 @@ func (x *tabled) counting(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
 	body := x.onTiles(x.body)
 	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
-	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.Label) {
+	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.Label) && !mayPass(sp, x.body) {
 		out = append(out, severalAtOnce(x.Sharer, sp, p, coarse{width: x.Device().Tuning.Tables.Width, one: body, each: loadsFirst(x.Sharer, body), merged: sideBySide})...)
 	} else {
 		out = append(out, x.Walk(sp, p, body, nil)...)

@@ -43,6 +43,7 @@ func (t *Sharer) Version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 		return nil, nil
 	}
 	test = v.conjunction()
+	fast.MayWrap = fast.MayWrap && !v.tests.bound(fast.Loops[0].Lo)
 	t.Decide(sp.At, "loop "+sp.Loops[0].Var.Name, "a version without index checks",
 		"one test before the loop shows that its indices are in range", "")
 	return test, fast
@@ -94,6 +95,33 @@ func (t *tests) limit(x analysis.Atom, below int64) {
 		}
 	}
 	t.limits = append(t.limits, limit{x, below})
+}
+
+// bound reports whether the limits keep e far from the ends of 64 bits: it is a sum of few numbers
+// below 2^58.
+func (t *tests) bound(e ir.Expr) bool {
+	form, ok := analysis.AffineOf(e)
+	if !ok || len(form.Terms) > 16 {
+		return false
+	}
+	for _, term := range form.Terms {
+		length := bits.Len64(integers.Magnitude(term.Coef))
+		for _, a := range term.Atoms {
+			i := slices.IndexFunc(t.limits, func(l limit) bool { return l.atom == a })
+			switch {
+			case a.Of != analysis.ValueOf:
+				length += 48 // a length
+			case i < 0:
+				return false
+			default:
+				length += bits.Len64(uint64(t.limits[i].below))
+			}
+		}
+		if length > 58 {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *tests) add(other tests) {
