@@ -65,7 +65,7 @@ var layers = map[string][]string{
 	// The team of a launch, and the ways to share a loop among its threads.
 	"codegen/internal/lower/guarded":    {"codegen/internal/analysis", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/crews":      {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/lower/spaces", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},
-	"codegen/internal/lower/accumulate": {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/lower/accumulate": {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/strategy": {"codegen/internal/analysis", "codegen/internal/integers", "codegen/internal/lower/accumulate", "codegen/internal/lower/crews", "codegen/internal/lower/forms", "codegen/internal/lower/guarded", "codegen/internal/lower/spaces",
 		"codegen/internal/lower/unroll", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},
 	// Passes of lowering.

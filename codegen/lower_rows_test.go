@@ -26,6 +26,16 @@ func TestRows_Strategy(t *testing.T) {
 	}
 }
 
+// Elements that an iteration of a row stores and the next ones load are carried in variables.
+func TestRows_Carried(t *testing.T) {
+	p := loadCorpus(t)
+	for _, k := range carriedKernels {
+		l := lowerKernel(t, p, name(k), codegen.LowerOptions{})
+		require.Contains(t, l.Strategies, "rows", name(k))
+		require.Contains(t, l.Program.String(), "carried", name(k))
+	}
+}
+
 // What is combined in an order that does not show is shared by the lanes of a warp, or by the
 // threads of a team, without a clause.
 func TestOrderFree_Strategy(t *testing.T) {
@@ -84,7 +94,10 @@ func TestRows_Misses(t *testing.T) {
 		"bent by data":  "s := float32(0)\nfor j := 0; j < int(x[i]); j++ {\ns += x[i*m+j]\n}\ny[i] = s",
 		"bent twice":    "s := float32(0)\nfor j := 0; j < i*i; j++ {\ns += x[i*m+j]\n}\ny[i] = s",
 		"left early":    "s := float32(0)\nfor j := 0; j < m; j++ {\nif x[i*m+j] > 3 {\nbreak\n}\ns += x[i*m+j]\n}\ny[i] = s",
-		"a row shifted": "for j := 1; j < m; j++ {\nx[i*m+j] = x[i*m+j-1]/2 + x[i*m+j]\n}",
+		"shifted far":   "for j := 5; j < m; j++ {\nx[i*m+j] = x[i*m+j-5]/2 + x[i*m+j]\n}",
+		"shifted by m":  "for j := 5; j < m; j++ {\nx[i*m+j] = x[i*m+j-n]/2 + x[i*m+j]\n}",
+		"in two places": "for j := 1; j < m; j++ {\nx[i*m+j] = x[i*m+j-1]/2\nx[i*m+j+1] = y[i*m+j]\n}",
+		"maybe far":     "for j := 2; j < m; j++ {\nt := y[i*m+j]\nif t > 1 {\nt += x[i*m+j-2]\n}\nx[i*m+j] = t\n}",
 		"writes in ifs": "s := float32(0)\nfor j := 0; j < m; j++ {\ns += x[i*m+j]\nif s > 0 {\ny[i*m+j] = s\n}\n}",
 	} {
 		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x, y)\nfunc K(n, m int, x, y []float32) {\n"+
@@ -233,5 +246,28 @@ func TestTogether_FailsAsWritten(t *testing.T) {
 		_, z, err := run(c.p, c.q)
 		require.ErrorContains(t, err, c.index, "%d %d", c.p, c.q)
 		require.Equal(t, c.first, z[0], "%d %d", c.p, c.q)
+	}
+}
+
+// Where the slices of a filter overlap, no element of a row is loaded before its time.
+func TestRows_CarriedOverlap(t *testing.T) {
+	program, err := simt.New(lowerKernel(t, loadCorpus(t), "CarriedFilter", codegen.LowerOptions{}).Program)
+	require.NoError(t, err)
+	const n, m = 1, 150
+	for _, shift := range []int{0, 1, 2, n * m} {
+		all := make([]float64, 2*n*m+8)
+		for i := range all {
+			all[i] = float64(i%13) - 5
+		}
+		want := slices.Clone(all)
+		CarriedFilter(n, m, want[shift:shift+n*m], want[:n*m])
+		got := slices.Clone(all)
+		memory := memoryOfAll("both", got)
+		slice := func(at, n int) simt.Arg {
+			return simt.Arg{Memory: memory, Offset: int64(at) * 8, Len: int64(n), Cap: int64(n)}
+		}
+		_, err := program.Run([]simt.Arg{{Bits: ir.Bits(n)}, {Bits: ir.Bits(m)}, slice(shift, n*m), slice(0, n*m)}, simt.Config{Teams: 3, Threads: 128})
+		require.NoError(t, err, fmt.Sprint(shift))
+		require.Equal(t, want, got, "shift %d", shift)
 	}
 }

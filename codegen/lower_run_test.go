@@ -43,6 +43,9 @@ var nestKernelsSource string
 //go:embed pick_kernels_test.go
 var pickKernelsSource string
 
+//go:embed carried_kernels_test.go
+var carriedKernelsSource string
+
 //go:embed row_kernels_test.go
 var rowKernelsSource string
 
@@ -62,7 +65,7 @@ func loadCorpus(t testing.TB) *codegen.Package {
 		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
 		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource},
 		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource}, codegen.File{Name: "nest_kernels_test.go", Text: nestKernelsSource},
-		codegen.File{Name: "fuse_kernels_test.go", Text: fuseKernelsSource}, codegen.File{Name: "row_kernels_test.go", Text: rowKernelsSource},
+		codegen.File{Name: "fuse_kernels_test.go", Text: fuseKernelsSource}, codegen.File{Name: "row_kernels_test.go", Text: rowKernelsSource}, codegen.File{Name: "carried_kernels_test.go", Text: carriedKernelsSource},
 		codegen.File{Name: "block_kernels_test.go", Text: blockKernelsSource},
 		codegen.File{Name: "pick_kernels_test.go", Text: pickKernelsSource})
 	require.NoError(t, err)

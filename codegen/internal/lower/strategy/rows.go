@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/accumulate"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
@@ -37,7 +38,7 @@ type rowed struct {
 	*Sharer
 	f     *ir.For // the loop over the rows
 	body  []ir.Stmt
-	own   *ir.VarSet // variables that differ from row to row, or may change
+	up    *accumulate.Carrier // Own: variables that differ from row to row, or may change
 	loops map[*ir.For]*rowLoop
 	conds []ir.Expr // run-time conditions of the strategy
 	box   map[*ir.Var]*ir.Var
@@ -175,11 +176,12 @@ func (x *rowed) find() bool {
 	if effects.Atomics || effects.Calls || len(ir.AddressTaken(x.body).List()) > 0 {
 		return false
 	}
-	x.own = ir.Declared(x.body)
-	for _, v := range ir.Assigned(x.body).List() {
-		x.own.Add(v)
+	x.up = &accumulate.Carrier{Work: x.Work, Own: changedIn(x.body)}
+	x.up.Own.Add(x.f.Var)
+	x.body = x.up.In(x.body)
+	for _, v := range changedIn(x.body).List() {
+		x.up.Own.Add(v)
 	}
-	x.own.Add(x.f.Var)
 	if !x.findLoops(rowsOfTeam) {
 		return false
 	}
@@ -195,7 +197,7 @@ func (x *rowed) waitsLong() bool {
 
 // findLoops finds the loops along rows for blocks of the given number of rows.
 func (x *rowed) findLoops(rows int64) bool {
-	x.rows, x.loops, x.conds = rows, map[*ir.For]*rowLoop{}, nil
+	x.rows, x.loops, x.conds = rows, map[*ir.For]*rowLoop{}, slices.Clone(x.up.Conds)
 	for _, s := range x.body {
 		if f, ok := s.(*ir.For); ok {
 			if l := x.rowLoop(f); l != nil {
@@ -278,7 +280,7 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 		}
 		for _, v := range ir.ExprVars(e).List() {
 			bent = bent || v == x.f.Var
-			if v != x.f.Var && x.own.Has(v) || x.IsShared(v) {
+			if v != x.f.Var && x.up.Own.Has(v) || x.IsShared(v) {
 				return nil
 			}
 		}
@@ -333,7 +335,7 @@ func (x *rowed) independent(m *analysis.Dependences, g *ir.For) ([]ir.Expr, bool
 func (x *rowed) testable(conds []ir.Expr) bool {
 	for _, c := range conds {
 		for _, v := range ir.ExprVars(c).List() {
-			if v.Space != ir.Param || x.own.Has(v) {
+			if v.Space != ir.Param || x.up.Own.Has(v) {
 				return false
 			}
 		}
@@ -356,7 +358,7 @@ func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 		return false
 	}
 	for _, w := range ir.ExprVars(e).List() {
-		if w != v && w != x.f.Var && (x.own.Has(w) || x.IsShared(w)) {
+		if w != v && w != x.f.Var && (x.up.Own.Has(w) || x.IsShared(w)) {
 			return false
 		}
 	}
@@ -492,7 +494,7 @@ func (l *rowLoop) chooseStaged(x *rowed) bool {
 		}
 		return true
 	})
-	if len(elems) == 0 {
+	if len(elems) == 0 && len(l.stores) == 0 {
 		return false
 	}
 	if len(left) > 0 || !dear && (len(l.staged) > len(elems) || bytesOf(l.staged) > bytesOf(stagedElems(elems))) {
@@ -565,7 +567,7 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 				ir.WalkExpr(e, func(y ir.Expr) bool {
 					if ix, ok := y.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
 						r, isRef := ix.X.(*ir.Ref)
-						fine = fine && isRef && (r.Var == to && query.Same(ix, place) && !stored || r.Var != to && x.apartFrom(to, r.Var))
+						fine = fine && isRef && (r.Var == to && (query.Same(ix, place) && !stored || ahead(place, ix, l.loop.Var)) || r.Var != to && x.apartFrom(to, r.Var))
 					}
 					return true
 				})
@@ -587,6 +589,16 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 	return fine
 }
 
+// ahead reports whether ix is an element that a later iteration of v stores to place.
+func ahead(place, ix *ir.Index, v *ir.Var) bool {
+	stored, ok := analysis.AffineOf(place.I)
+	loaded, fine := analysis.AffineOf(ix.I)
+	coef, known := stored.Coef(v)
+	step, constant := coef.Const()
+	far, near := loaded.Sub(stored).Const()
+	return ok && fine && known && constant && near && far != 0 && far%step == 0 && far/step > 0
+}
+
 // isNested reports whether s is a branch or a loop.
 func isNested(s ir.Stmt) bool {
 	switch s.(type) {
@@ -600,7 +612,7 @@ func isNested(s ir.Stmt) bool {
 // such test.
 func (x *rowed) apartFrom(v, w *ir.Var) bool {
 	for _, y := range []*ir.Var{v, w} {
-		if y.Space != ir.Param || y.Type.Kind != ir.Slice || x.own.Has(y) {
+		if y.Space != ir.Param || y.Type.Kind != ir.Slice || x.up.Own.Has(y) {
 			return false
 		}
 	}
@@ -624,7 +636,7 @@ func (x *rowed) needsOf(l *rowLoop) []*ir.Var {
 	inside := ir.Declared(l.loop.Body)
 	var out []*ir.Var
 	for _, v := range used.List() {
-		if x.own.Has(v) && !inside.Has(v) && v != x.f.Var && v != l.loop.Var {
+		if x.up.Own.Has(v) && !inside.Has(v) && v != x.f.Var && v != l.loop.Var {
 			out = append(out, v)
 		}
 	}

@@ -405,7 +405,7 @@ func (k *keptRows) needsOfAll(l *rowLoop, sums []ir.Reduction) []*ir.Var {
 	var out []*ir.Var
 	for _, v := range ir.Used(l.loop.Body).List() {
 		of := slices.ContainsFunc(sums, func(r ir.Reduction) bool { return query.RefVar(r.Place) == v })
-		if k.own.Has(v) && !inside.Has(v) && !of && v != k.f.Var && v != l.loop.Var {
+		if k.up.Own.Has(v) && !inside.Has(v) && !of && v != k.f.Var && v != l.loop.Var {
 			out = append(out, v)
 		}
 	}
@@ -496,7 +496,7 @@ func (x *rowed) findTables() {
 func (x *rowed) findTable(ix *ir.Index) {
 	v := query.RefVar(ix.X)
 	n, ok := analysis.Masked(ix.I)
-	if v == nil || v.Type.Kind != ir.Slice || v.Space != ir.Param || x.own.Has(v) || !ok || forms.IsConst(ix.I) {
+	if v == nil || v.Type.Kind != ir.Slice || v.Space != ir.Param || x.up.Own.Has(v) || !ok || forms.IsConst(ix.I) {
 		return
 	}
 	if n > int64(x.Device().Tuning.LookupTable/ix.Type().Size) || slices.Contains(writtenSlices(x.body), v) {

@@ -10,9 +10,35 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
+// evenTiles gives the tiles of all loops the width of the narrowest, where team memory has no space
+// for tiles of several widths.
+func (x *rowed) evenTiles() {
+	most, least := map[int64]ir.Bytes{}, int64(rowsThreads)
+	for _, l := range x.inOrder() {
+		if !l.free {
+			n := l.columns
+			most[n] = max(most[n], (bytesOf(l.staged)+bytesOf(l.stores))*ir.Bytes(x.rows*(n+1)))
+			least = min(least, n)
+		}
+	}
+	var size ir.Bytes
+	for _, n := range most {
+		size += n
+	}
+	if size <= x.Device().Memory.StaticShared*3/4 {
+		return
+	}
+	for _, l := range x.inOrder() {
+		if !l.free {
+			l.columns = least
+		}
+	}
+}
+
 // stageAll allocates the team memory of all loops.
 func (x *rowed) stageAll() {
 	at := x.f.At
+	x.evenTiles()
 	for _, l := range x.inOrder() {
 		for _, v := range l.needs {
 			if x.box[v] == nil {
@@ -325,6 +351,9 @@ func (w *rowTile) aheadVars() (vars []*ir.Var, decls []ir.Stmt) {
 // advances one address by a constant step, because compilers would keep all addresses in registers.
 func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
 	at := w.at
+	if len(w.elems) == 0 {
+		return nil
+	}
 	row, column := w.cell(build.Ref(w.warp, at), build.Int(0, at))
 	_, j := w.place(row, column, start)
 	i := ir.Expr(build.Binary(ir.Add, build.Ref(w.base, at), row, at))
@@ -365,6 +394,9 @@ func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
 // if the team has fewer warps than parts, those of the other parts.
 func (w *rowTile) leave(ahead []*ir.Var) []ir.Stmt {
 	at, start := w.at, build.Ref(w.start, w.at)
+	if len(w.staged) == 0 {
+		return nil
+	}
 	part := w.Local("part", ir.IntType, at)
 	turns := func(p ir.Expr, unroll int, loaded bool) ir.Stmt {
 		return w.each(p, unroll, func(row, column, u ir.Expr) []ir.Stmt {

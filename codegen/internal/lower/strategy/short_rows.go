@@ -77,8 +77,8 @@ func rowsInTiles(t *Sharer, n Sharing) []ir.Stmt {
 // rowsBelow returns the loop over the blocks of x for rows that are too short for its tiles, and
 // what has to hold for it; nil where it is not right. It lies in the memory of the tiles.
 func rowsBelow(x *rowed) (loop []ir.Stmt, fits ir.Expr) {
-	s := &shortRows{Sharer: x.Sharer, f: x.f, body: x.body, own: x.own, col: x.Local("column", ir.IntType, x.f.At), at: x.f.At, width: 1}
-	if !x.league || s.tuning().Team < rowsThreads || !s.find() || len(s.elems) > 1 {
+	s := &shortRows{Sharer: x.Sharer, f: x.f, body: x.body, own: x.up.Own, col: x.Local("column", ir.IntType, x.f.At), at: x.f.At, width: 1}
+	if !x.league || x.up.Any || s.tuning().Team < rowsThreads || !s.find() || len(s.elems) > 1 {
 		return nil, nil
 	}
 	e := s.elems[0]
