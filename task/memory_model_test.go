@@ -563,7 +563,7 @@ func (m *memRun) waitOn() error {
 			return fmt.Errorf("tasks have used it: %w", err)
 		}
 		return nil
-	case !used && !a.vague && (a.kind == allocated || !slices.Contains(a.used, true) && len(m.its) == 0):
+	case !used && !a.vague && a.kind == allocated:
 		// A buffer that has grown knows all elements of its parts.
 		return fmt.Errorf("no task has used it, and the wait returned %v", err)
 	case !used && err == nil:
