@@ -271,3 +271,13 @@ func TestRows_CarriedOverlap(t *testing.T) {
 		require.Equal(t, want, got, "shift %d", shift)
 	}
 }
+
+// A short loop beside that along the row carries no element that another of its stores may change.
+func TestRows_CarriedTwice(t *testing.T) {
+	l, err := lowerText(t, "//omp:target device(acc)\n//omp:task in(y) inout(w, x)\nfunc K(n, m int, y, w, x []float32) {\n"+
+		"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nfor j := 1; j < 8; j++ {\nw[i*m+j] = w[i*m+j-1] + 1\nx[i*m+j] = 5\n}\n"+
+		"s := float32(0)\nfor j := 0; j < m; j++ {\ns += y[i*m+j]\n}\nw[i*m] = s\n}\n}", codegen.LowerOptions{})
+	require.NoError(t, err)
+	require.Contains(t, l.Program.String(), "carried")
+	require.Contains(t, l.Program.String(), "apart(w, x)")
+}

@@ -181,7 +181,7 @@ func (x *Carrier) carried(f *ir.For) (before []ir.Stmt, loop *ir.For) {
 			carries = append(carries, c)
 		}
 	}
-	if len(carries) == 0 {
+	if len(carries) == 0 || !x.alone(f, carries) {
 		return nil, nil
 	}
 	peel := false
@@ -216,6 +216,37 @@ func (x *Carrier) carried(f *ir.For) (before []ir.Stmt, loop *ir.For) {
 	before = append(before, &ir.If{Cond: some, Then: loads, At: at})
 	g.Body = carryIn(f, carries)
 	return before, &g
+}
+
+// alone adds the tests that no other store of f changes an element of carries. It reports false
+// where there is no such test.
+func (x *Carrier) alone(f *ir.For, carries []*carry) bool {
+	fine := true
+	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+		a, ok := s.(*ir.Assign)
+		if !ok || query.IsRef(a.Place) {
+			return fine
+		}
+		ix, ok := a.Place.(*ir.Index)
+		for _, c := range carries {
+			if a == c.store {
+				continue
+			}
+			to := c.store.Place.(*ir.Index).X.(*ir.Ref).Var
+			if !ok || !x.parameter(to) || !x.parameter(query.RefVar(ix.X)) {
+				fine = false
+				break
+			}
+			x.Conds = append(x.Conds, &ir.Apart{X: build.Ref(to, f.At), Y: ix.X, At: f.At})
+		}
+		return fine
+	})
+	return fine
+}
+
+// parameter reports whether v is a slice that the host passes and no iteration changes.
+func (x *Carrier) parameter(v *ir.Var) bool {
+	return v != nil && v.Space == ir.Param && v.Type.Kind == ir.Slice && !x.Own.Has(v)
 }
 
 // carryOf returns what s, a statement of the body of f, stores to an element of a row, or nil. All
