@@ -144,7 +144,7 @@ func K(x []int, n int) {
 	g := l.Program.Launches[0]
 	require.Equal(t, "n / 2", ir.ExprString(g.MaxTeams))
 	require.Equal(t, "96", ir.ExprString(g.MaxThreads))
-	require.Equal(t, "max((n - 2 + 2) / 3, 0)", ir.ExprString(g.Trip))
+	require.Equal(t, "max((max(n, 2) - 2 + 2) / 3, 0)", ir.ExprString(g.Trip))
 }
 
 func TestChecksAreClearedWhereProved(t *testing.T) {

@@ -27,7 +27,9 @@ func (p *Result) lasts(body []ir.Stmt) []ir.Stmt {
 			d.Reductions = append(d.Reductions, ir.Reduction{Op: ir.MaxLoc, Place: &ir.Ref{Var: at, At: f.At}, Index: &ir.Ref{Var: own, At: f.At}, At: f.At})
 			after = append(after, &ir.If{Cond: &ir.Binary{Op: ir.Ne, X: &ir.Ref{Var: at, At: f.At}, Y: none, T: ir.BoolType, At: f.At},
 				Then: []ir.Stmt{&ir.Assign{Place: &ir.Ref{Var: v, At: f.At}, Value: &ir.Ref{Var: own, At: f.At}, At: f.At}}, At: f.At})
-			f.Body = stamped(f, v, own, at)
+			order, start := p.orderOf(f)
+			before = append(before, start...)
+			f.Body = stamped(f, v, own, at, order)
 		}
 		f.Directive = &d
 		return append(append(before, f), after...)
@@ -35,12 +37,31 @@ func (p *Result) lasts(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
-// stamped is the body of f with its own copy of v, each setting of which notes the iteration.
-func stamped(f *ir.For, v, own, at *ir.Var) []ir.Stmt {
-	order := ir.ToInt(&ir.Ref{Var: f.Var, At: f.At})
-	if step, ok := ir.ConstStep(f); ok && step < 0 {
+// orderOf returns a number that rises with the iterations of f and is greater than the least int,
+// and what computes it before the loop: for counters of 64 bits whose start is not constant it is
+// the distance from that.
+func (p *Result) orderOf(f *ir.For) (order ir.Expr, before []ir.Stmt) {
+	order = ir.ToInt(&ir.Ref{Var: f.Var, At: f.At})
+	step, ok := ir.ConstStep(f)
+	down := ok && step < 0
+	_, constant := ir.ConstInt(f.Lo)
+	switch {
+	case f.Var.Type.Size == 8 && !constant:
+		start := p.local(f.Var.Name+"_start", ir.IntType, f.At)
+		order = &ir.Binary{Op: ir.Sub, X: order, Y: &ir.Ref{Var: start, At: f.At}, T: ir.IntType, At: f.At}
+		if down {
+			order = &ir.Unary{Op: ir.Neg, X: order, At: f.At}
+		}
+		return order, []ir.Stmt{&ir.Decl{Var: start, Init: ir.ToInt((&ir.Rewrite{}).CopyExpr(f.Lo)), At: f.At}}
+	case down:
 		order = &ir.Unary{Op: ir.Com, X: order, At: f.At}
 	}
+	return order, nil
+}
+
+// stamped is the body of f with its own copy of v, each setting of which notes the iteration, of
+// which order is the number.
+func stamped(f *ir.For, v, own, at *ir.Var, order ir.Expr) []ir.Stmt {
 	r := &ir.Rewrite{Var: func(x *ir.Var) *ir.Var {
 		if x == v {
 			return own

@@ -506,6 +506,79 @@ func K_70001029(n int, w int, in4 []float32, out5 []float32, ix []int32, acc []i
 	}
 }
 
+//omp:target device(acc, smp)
+//omp:task in(in4, ix) inout(out5, acc)
+func K_1400270(n int, w int, in4 []float64, out5 []float64, ix []int32, acc []int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	red := float64(1)
+	//omp:loop reduction(inscan, max: red)
+	for i := range n * w {
+		p, q := out5[i:i+1], out5[i:][:1]
+		for range int(uint8(ix[i])) & 3 {
+			p, q = q, p
+		}
+		red = max(red, p[0]+in4[i])
+		//omp:scan inclusive(red)
+		out5[i] = red
+		p, q = q, p
+		s, o := out5[i:i+1], out5[i:][:1]
+		for range int(uint8(ix[i])) & 3 {
+			s, o = o, s
+		}
+		s[0] += o[0] + q[0]
+	}
+	if red == red {
+		acc[0] ^= int64(math.Float64bits(red))
+	}
+}
+
+//omp:target device(acc, smp) contract
+//omp:task in(in4, ix) inout(out5, acc)
+func K_1400271(n int, w int, in4 []float64, out5 []float64, ix []int32, acc []int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	red := float64(1)
+	//omp:loop reduction(inscan, max: red)
+	for i := range n * w {
+		red = max(red, in4[i])
+		//omp:scan inclusive(red)
+		p, q := out5[i:i+1], out5[i:][:1]
+		p, q = q, p
+		for range int(uint8(ix[i])) & 3 {
+			p, q = q, p
+		}
+		p[0] += q[0] + red
+	}
+	if red == red {
+		acc[0] ^= int64(math.Float64bits(red))
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out5, acc)
+func K_1400431(n int, w int, out5 []uint16, ix []int32, acc []int64, lo uint64, hi uint64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	// span uint64 false 1 < lo hi
+	last := int16(1)
+	//omp:parallel for simd lastprivate(last)
+	for i := lo; i < hi; i++ {
+		last = int16(out5[int(uint64(i)-uint64(lo))])
+		out5[int(uint64(i)-uint64(lo))] &^= uint16(0x7f80)
+		for j := range int8(1) {
+			if (int(i) << uint32(ix[int(uint64(i)-uint64(lo))+n])) >= int(w) {
+				break
+			}
+			last = int16(j) + 7
+		}
+	}
+	acc[1] ^= int64(last)
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -1002,4 +1075,77 @@ func K_70001029(n int, w int, in4 []float32, out5 []float32, ix []int32, acc []i
 	}
 }
 `, K_70001029, []any{}},
+	{1400270, `//omp:target device(acc, smp)
+//omp:task in(in4, ix) inout(out5, acc)
+func K_1400270(n int, w int, in4 []float64, out5 []float64, ix []int32, acc []int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	red := float64(1)
+	//omp:loop reduction(inscan, max: red)
+	for i := range n * w {
+		p, q := out5[i:i+1], out5[i:][:1]
+		for range int(uint8(ix[i])) & 3 {
+			p, q = q, p
+		}
+		red = max(red, p[0]+in4[i])
+		//omp:scan inclusive(red)
+		out5[i] = red
+		p, q = q, p
+		s, o := out5[i:i+1], out5[i:][:1]
+		for range int(uint8(ix[i])) & 3 {
+			s, o = o, s
+		}
+		s[0] += o[0] + q[0]
+	}
+	if red == red {
+		acc[0] ^= int64(math.Float64bits(red))
+	}
+}
+`, K_1400270, []any{}},
+	{1400271, `//omp:target device(acc, smp) contract
+//omp:task in(in4, ix) inout(out5, acc)
+func K_1400271(n int, w int, in4 []float64, out5 []float64, ix []int32, acc []int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	red := float64(1)
+	//omp:loop reduction(inscan, max: red)
+	for i := range n * w {
+		red = max(red, in4[i])
+		//omp:scan inclusive(red)
+		p, q := out5[i:i+1], out5[i:][:1]
+		p, q = q, p
+		for range int(uint8(ix[i])) & 3 {
+			p, q = q, p
+		}
+		p[0] += q[0] + red
+	}
+	if red == red {
+		acc[0] ^= int64(math.Float64bits(red))
+	}
+}
+`, K_1400271, []any{}},
+	{1400431, `//omp:target device(acc, smp)
+//omp:task in(ix) inout(out5, acc)
+func K_1400431(n int, w int, out5 []uint16, ix []int32, acc []int64, lo uint64, hi uint64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	// span uint64 false 1 < lo hi
+	last := int16(1)
+	//omp:parallel for simd lastprivate(last)
+	for i := lo; i < hi; i++ {
+		last = int16(out5[int(uint64(i)-uint64(lo))])
+		out5[int(uint64(i)-uint64(lo))] &^= uint16(0x7f80)
+		for j := range int8(1) {
+			if (int(i) << uint32(ix[int(uint64(i)-uint64(lo))+n])) >= int(w) {
+				break
+			}
+			last = int16(j) + 7
+		}
+	}
+	acc[1] ^= int64(last)
+}
+`, K_1400431, []any{}},
 }

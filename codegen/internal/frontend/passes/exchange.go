@@ -108,11 +108,32 @@ func (u separator) inside(s ir.Stmt, own *ir.VarSet) ir.Stmt {
 	case *ir.While:
 		s.Body = u.list(s.Body, none)
 	case *ir.For:
+		if second := secondPhase(s); second != nil {
+			second.Body = u.list(second.Body, none)
+			if first := s.Body[:len(s.Body)-1]; !usesAny(second.Body, ir.Declared(first)) {
+				s.Body = append(u.list(slices.Clip(first), none), second)
+			}
+			break
+		}
 		s.Body = u.list(s.Body, none)
 	case *ir.Construct:
 		s.Body = u.list(s.Body, none)
 	}
 	return s
+}
+
+// secondPhase returns the block behind the scan directive of f, nil where it has none.
+func secondPhase(f *ir.For) *ir.Block {
+	if f.Directive == nil || f.Directive.Scan == nil || len(f.Body) == 0 {
+		return nil
+	}
+	second, _ := f.Body[len(f.Body)-1].(*ir.Block)
+	return second
+}
+
+func usesAny(list []ir.Stmt, vars *ir.VarSet) bool {
+	used := ir.Used(list)
+	return slices.ContainsFunc(vars.List(), used.Has)
 }
 
 // An exchange is a loop in which the statements from first up to behind, directly in its body, give

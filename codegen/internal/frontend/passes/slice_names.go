@@ -87,6 +87,11 @@ func (u *Pass) renamed(vars []*ir.Var, list []ir.Stmt) []ir.Stmt {
 	for _, v := range vars {
 		now[v] = v
 	}
+	return u.renamedFrom(now, list)
+}
+
+// renamedFrom is renamed where the variables have the names of now, which it updates.
+func (u *Pass) renamedFrom(now map[*ir.Var]*ir.Var, list []ir.Stmt) []ir.Stmt {
 	r := renaming(now)
 	out := make([]ir.Stmt, 0, len(list))
 	for len(list) > 0 {
@@ -134,7 +139,14 @@ func (u *Pass) renamedInside(s ir.Stmt) ir.Stmt {
 	case *ir.While:
 		s.Body = u.renamed(nil, s.Body)
 	case *ir.For:
-		s.Body = u.renamed(nil, s.Body)
+		now := map[*ir.Var]*ir.Var{}
+		if second := secondPhase(s); second != nil { // a block still, with the names of the first phase
+			first := u.renamedFrom(now, s.Body[:len(s.Body)-1])
+			second.Body = u.renamedFrom(now, second.Body)
+			s.Body = append(first, second)
+			break
+		}
+		s.Body = u.renamedFrom(now, s.Body)
 	case *ir.Construct:
 		s.Body = u.renamed(nil, s.Body)
 	}
