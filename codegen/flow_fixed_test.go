@@ -140,6 +140,50 @@ func TestCounter_WrapsAsGos(t *testing.T) {
 	}
 }
 
+// TestUniformJump_BehindALeave: where all lanes had left a loop, a jump that all lanes make together was made behind it all the same.
+func TestUniformJump_BehindALeave(t *testing.T) {
+	for _, leave := range []string{"break L8", "if ia[i] >= 0 {\n\t\t\t\t\t\t\tbreak L8\n\t\t\t\t\t\t}", "if q&3 != 7 {\n\t\t\t\t\t\t\tcontinue L8\n\t\t\t\t\t\t}"} {
+		for _, jump := range []string{"continue L4", "break L4", "break L5"} {
+			text := `//omp:target device(acc, smp)
+func K(k int64, ia, w []int64, so []int16) {
+	for i := range so {
+		p, q := ia[i], ia[i+1]
+		if q >= 1 {
+			for j1 := range int(k & 3) {
+			L4:
+				for j3 := int64(0); j3 < w[1]&7; j3++ {
+					so[i] = int16(q)
+				L5:
+					for j5 := int64(0); j5 < 3; j5++ {
+					L8:
+						for j7 := int64(0); j7 < w[0]&3; j7++ {
+							q += p
+							` + leave + `
+							if (j7+int64(j1))&1 == 1 {
+								` + jump + `
+							}
+							if j7 > 9 {
+								continue L4
+							}
+							if j7 > 8 {
+								break L5
+							}
+						}
+					}
+				}
+			}
+			continue
+		}
+		so[i] = 1
+	}
+}
+`
+			likeGo(t, text, []any{int64(3), numbersTo(41, func(i int) int64 { return int64(i*i*7919 + 13) }), []int64{3, 4}, make([]int16, 40)},
+				[]any{int64(3), numbersTo(41, func(i int) int64 { return int64(i%5) - 1 }), []int64{2, 3}, make([]int16, 40)})
+		}
+	}
+}
+
 // TestUniformJump_LeavesSharedVariables: what stands behind a jump that all lanes take did not run, but a variable with one value for all
 // lanes changed all the same where the loop counted as one that lanes leave one by one, because another loop in it is.
 func TestUniformJump_LeavesSharedVariables(t *testing.T) {

@@ -136,13 +136,13 @@ func localRefusal(v *ir.Var) string {
 }
 
 // NeedsLane reports whether body must not run where no lane is on. What all lanes do together
-// happens whether a lane is on or not: it fails, touches memory, repeats, or changes a variable
-// that has one value for all of them.
+// happens whether a lane is on or not: it fails, touches memory, repeats, jumps, or changes a
+// variable that has one value for all of them.
 func (g *Variables) NeedsLane(body []ir.Stmt) bool {
 	needs := false
 	ir.Inspect(body, func(s ir.Stmt) {
 		switch s := s.(type) {
-		case *ir.For, *ir.While:
+		case *ir.For, *ir.While, *ir.Break, *ir.Continue, *ir.Return:
 			needs = true
 		case *ir.Assign:
 			if r, ok := s.Place.(*ir.Ref); ok {
