@@ -444,7 +444,9 @@ func (m *mover) rows() {
 		m.next++
 		e := fmt.Sprintf("e%d", m.next)
 		if i == 0 {
-			m.line("//omp:parallel for%s", m.pick("", "", " simd", " schedule(static, 1)"))
+			kind := m.pick("", "", " simd", " schedule(static, 1)")
+			m.line("//omp:parallel for%s", kind)
+			m.nests = kind != " simd"
 		} else {
 			m.line("//omp:parallel for")
 		}
@@ -459,6 +461,7 @@ func (m *mover) rows() {
 		first.level = math.MaxInt // the body declares it: no statement of the body does so again
 		m.gen.depth--
 		m.parallelBody([]string{"c"}, []*variable{{name: "c", t: typeInt}})
+		m.nests = true
 		if m.chance(60) {
 			m.line("\tq[c] = %s", e)
 		}
