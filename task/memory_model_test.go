@@ -55,20 +55,20 @@ type memArray struct {
 	undefined []bool // a task that failed or was skipped should have written it
 	used      []bool // by a task
 	// writer and reader name the tasks since the program could look at the element last, and change
-	// it: nobody, a group, or several.
+	// it: no group, one, or several.
 	writer, reader []int
 	freed          bool
 	growths        int
-	vague          bool // which elements the runtime knows is not known
+	uncertain      bool // which elements the runtime knows is not known
 }
 
 const (
-	nobody  = 0
+	noGroup = 0
 	several = -1 // or a task in no group
 )
 
 func noteUser(of *int, group int) {
-	if group == 0 || *of != nobody && *of != group {
+	if group == 0 || *of != noGroup && *of != group {
 		group = several
 	}
 	*of = group
@@ -482,9 +482,9 @@ func (m *memRun) waitAll(how int) error {
 		for i := range a.got {
 			switch {
 			case how == 0:
-				a.writer[i], a.reader[i] = nobody, nobody
+				a.writer[i], a.reader[i] = noGroup, noGroup
 			case how == 1:
-				a.writer[i] = nobody
+				a.writer[i] = noGroup
 				noteAfter(&a.reader[i])
 			default:
 				noteAfter(&a.writer[i])
@@ -503,7 +503,7 @@ func (m *memRun) waitAll(how int) error {
 
 // noteAfter makes what a group did before a wait something that no wait of the group brings back.
 func noteAfter(of *int) {
-	if *of != nobody {
+	if *of != noGroup {
 		*of = several
 	}
 }
@@ -530,9 +530,9 @@ func (m *memRun) waitGroup() error {
 			if a.writer[i] != g.id {
 				continue
 			}
-			a.writer[i] = nobody
+			a.writer[i] = noGroup
 			if how == 0 && a.reader[i] == g.id {
-				a.reader[i] = nobody
+				a.reader[i] = noGroup
 				m.class("group-write")
 			}
 		}
@@ -559,11 +559,11 @@ func (m *memRun) waitOn() error {
 	switch used := slices.Contains(a.used[lo:hi], true); {
 	case errors.Is(err, task.ErrUnused):
 		m.class("wait-on-unused")
-		if used && !a.vague {
+		if used && !a.uncertain {
 			return fmt.Errorf("tasks have used it: %w", err)
 		}
 		return nil
-	case !used && !a.vague && a.kind == allocated:
+	case !used && !a.uncertain && a.kind == allocated:
 		// A buffer that has grown knows all elements of its parts.
 		return fmt.Errorf("no task has used it, and the wait returned %v", err)
 	case !used && err == nil:
@@ -583,9 +583,9 @@ func (m *memRun) waitOn() error {
 	}
 	m.class("wait-on")
 	for i := lo; i < hi; i++ {
-		a.used[i], a.writer[i] = true, nobody
+		a.used[i], a.writer[i] = true, noGroup
 		if mode == deps.InOut {
-			a.reader[i] = nobody
+			a.reader[i] = noGroup
 		} else {
 			a.reader[i] = several // devices keep their copies
 		}
@@ -653,7 +653,7 @@ func (m *memRun) wrong() error {
 		}
 		err = task.Free(m.rt, a.got[1:])
 	case "wrong-elements":
-		if !slices.Contains(a.used, true) || a.vague {
+		if !slices.Contains(a.used, true) || a.uncertain {
 			return nil
 		}
 		_, err = m.rt.Go(nothing, task.In(bytesOf(a.got)))

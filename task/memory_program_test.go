@@ -94,7 +94,7 @@ func (a *memArray) area(lo, hi int, mode deps.Mode) area {
 
 func (a *memArray) idle(lo, hi int) bool {
 	for i := lo; i < hi; i++ {
-		if a.writer[i] != nobody || a.reader[i] != nobody {
+		if a.writer[i] != noGroup || a.reader[i] != noGroup {
 			return false
 		}
 	}
@@ -104,7 +104,7 @@ func (a *memArray) idle(lo, hi int) bool {
 // visible compares the elements of a that the program may read.
 func (m *memRun) visible(a *memArray, lo, hi int, what string) error {
 	for i := lo; i < hi; i++ {
-		if a.writer[i] == nobody && !a.undefined[i] && a.got[i] != a.want[i] {
+		if a.writer[i] == noGroup && !a.undefined[i] && a.got[i] != a.want[i] {
 			return fmt.Errorf("%s: element %d of array %d is %#x, want %#x", what, i, a.id, a.got[i], a.want[i])
 		}
 	}
@@ -197,7 +197,7 @@ func (m *memRun) unregister() error {
 		err := task.Unregister(m.rt, a.got[lo:hi])
 		m.note("unregister %d[%d:%d]: %v", a.id, lo, hi, err)
 		if err == nil {
-			a.vague = true
+			a.uncertain = true
 			return m.settle(a, lo, lo+1)
 		}
 		if !strings.Contains(err.Error(), "not the beginning of a buffer") {
@@ -218,14 +218,14 @@ func (m *memRun) unregister() error {
 	}
 	m.world.taints = slices.DeleteFunc(m.world.taints, func(s stain) bool { return s.buf == a.id })
 	clear(a.used)
-	a.vague = false
+	a.uncertain = false
 	return m.settle(a, 0, len(a.got))
 }
 
 // settle is what is known when no task uses elements of a any more and they are here.
 func (m *memRun) settle(a *memArray, lo, hi int) error {
 	for i := lo; i < hi; i++ {
-		a.writer[i], a.reader[i] = nobody, nobody
+		a.writer[i], a.reader[i] = noGroup, noGroup
 	}
 	return m.visible(a, lo, hi, "after a wait")
 }
