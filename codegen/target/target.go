@@ -183,6 +183,8 @@ type Rows struct {
 	Few       int        // columns are few below 1/Few of the resident threads
 	KeptLoads int        // elements of a kept row that a thread loads together
 	KeptTurns int        // multiples of Unroll if few lanes traverse kept rows
+	Carried   int64      // iterations that an element stays in a register; TridiagonalRows
+	Idle      int64      // 1/Idle of a row may idle so that it begins at lines of the cache; Lattice
 }
 
 // Blocks limits how many rows and columns a thread computes; Conv7, Heat3D, Wave, Life.

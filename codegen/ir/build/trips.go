@@ -39,10 +39,13 @@ func fromZero(f *ir.For) bool {
 // such numbers has 64 bits, and a counter that begins at one does not wrap.
 func Near(e ir.Expr) bool { return magnitude(e) <= 62 }
 
+// LengthBits is how many bits the length of a slice has at most: addresses have no more.
+const LengthBits = 48
+
 // magnitude returns a number n such that the absolute value of e is at most 2^n; 64 if nothing is
 // known.
 func magnitude(e ir.Expr) int {
-	const length, index, unknown = 48, 32, 64 // bits of lengths of slices, of numbers of teams and threads
+	const index, unknown = 32, 64 // bits of numbers of teams and threads
 	switch e := e.(type) {
 	case *ir.Const:
 		if c, ok := query.Int64(e); ok && e.T.Kind != ir.Uint64 {
@@ -50,7 +53,7 @@ func magnitude(e ir.Expr) int {
 		}
 		return min(bits.Len64(uint64(e.Bits)), unknown)
 	case *ir.Len:
-		return length
+		return LengthBits
 	case *ir.Query:
 		return index
 	case *ir.Convert:

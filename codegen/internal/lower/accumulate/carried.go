@@ -16,14 +16,11 @@ import (
 // Source: Callahan, Carr, Kennedy, Improving register allocation for subscripted variables, 1990,
 // section 3; differs: the caller compares the slices at run time.
 
-// carriedMost is the largest distance, in iterations, between the store and the load of a carried
-// element.
-const carriedMost = 4
-
 // A Carrier makes loops over rows that count up and carry elements.
 type Carrier struct {
 	*mapping.Work
 	Own   *ir.VarSet // variables that may change during the loops
+	Most  int64      // largest distance between store and load, in iterations
 	Conds []ir.Expr  // run-time conditions of the result
 	Any   bool       // an element is carried, or a loop is reversed
 }
@@ -177,7 +174,7 @@ func (x *Carrier) carried(f *ir.For) (before []ir.Stmt, loop *ir.For) {
 	g := *f
 	var carries []*carry
 	for _, s := range f.Body {
-		if c := carryOf(f, s); c != nil && c.far > 0 {
+		if c := carryOf(f, s, x.Most); c != nil && c.far > 0 {
 			carries = append(carries, c)
 		}
 	}
@@ -250,8 +247,8 @@ func (x *Carrier) parameter(v *ir.Var) bool {
 }
 
 // carryOf returns what s, a statement of the body of f, stores to an element of a row, or nil. All
-// other accesses to its slice are loads at constant distances.
-func carryOf(f *ir.For, s ir.Stmt) *carry {
+// other accesses to its slice are loads at constant distances, at most so many iterations.
+func carryOf(f *ir.For, s ir.Stmt, most int64) *carry {
 	a, ok := s.(*ir.Assign)
 	if !ok {
 		return nil
@@ -298,7 +295,7 @@ func carryOf(f *ir.For, s ir.Stmt) *carry {
 	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
 		if ix, ok := e.(*ir.Index); ok && query.RefVar(ix.X) == to {
 			d, known := c.distance(ix)
-			fine = fine && known && d <= carriedMost
+			fine = fine && known && d <= most
 			c.far = max(c.far, d)
 		}
 		return fine

@@ -174,10 +174,6 @@ func behind(ahead, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: append(ahead, list...), At: at}}
 }
 
-// mostIdle is the share of the iterations of a row, one in so many, that may be added in front of
-// it and behind it.
-const mostIdle = 16
-
 // wholeLines returns the space of n with rows that begin and end at lines of the cache, and the
 // condition under which an iteration is one of n. Of rows that begin elsewhere, as those of an
 // interior do, each warp stores parts of lines that another warp completes. It returns nil where
@@ -200,7 +196,7 @@ func wholeLines(t *Sharer, n Sharing) (*spaces.Space, ir.Expr) {
 		return nil, nil
 	}
 	from, to := lo-lo%each, (hi+each-1)/each*each
-	if (to-from-(hi-lo))*mostIdle > hi-lo {
+	if (to-from-(hi-lo))*t.Device().Tuning.Rows.Idle > hi-lo {
 		return nil, nil
 	}
 	at := f.At

@@ -176,7 +176,7 @@ func (x *rowed) find() bool {
 	if effects.Atomics || effects.Calls || len(ir.AddressTaken(x.body).List()) > 0 {
 		return false
 	}
-	x.up = &accumulate.Carrier{Work: x.Work, Own: changedIn(x.body)}
+	x.up = &accumulate.Carrier{Work: x.Work, Own: changedIn(x.body), Most: x.Device().Tuning.Rows.Carried}
 	x.up.Own.Add(x.f.Var)
 	x.body = x.up.In(x.body)
 	for _, v := range changedIn(x.body).List() {

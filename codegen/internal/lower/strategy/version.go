@@ -110,7 +110,7 @@ func (t *tests) bound(e ir.Expr) bool {
 			i := slices.IndexFunc(t.limits, func(l limit) bool { return l.atom == a })
 			switch {
 			case a.Of != analysis.ValueOf:
-				length += 48 // a length
+				length += build.LengthBits
 			case i < 0:
 				return false
 			default:
