@@ -68,13 +68,15 @@ func (k *Kernel) Locate(err error, args []Arg) {
 	var values ir.Values
 	for i := range k.Steps {
 		s := &k.Steps[i]
+		own := args[:len(s.Args)] // the arguments of the steps, one after the other
+		args = args[len(s.Args):]
 		switch {
 		case !s.Kernel.owns(check):
 		case loop == nil:
 			loop = s.Kernel.loop()
-			values = valuesOf(loop, s.Args)
+			values = valuesOf(loop, own)
 		default:
-			alike(values, valuesOf(loop, s.Args))
+			alike(values, valuesOf(loop, own))
 		}
 	}
 	if loop != nil {

@@ -242,6 +242,9 @@ type Launch struct {
 	Label  string
 	// Accesses are the reads and writes of the kernel, if the caller knows them.
 	Accesses []deps.Access
+	// Steps, if not nil, are Kernel.Steps with the arguments of this launch. They do not change: a
+	// device may recognise them by their memory.
+	Steps []Step
 }
 
 // Args are the arguments of a launch, one for each parameter. A buffer argument consists of a

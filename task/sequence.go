@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/cpucode"
 	"github.com/gompss/gompss/task/internal/engine"
@@ -21,12 +22,20 @@ import (
 // Its accesses are those of all steps, so that it is ordered with other tasks as the steps would
 // be.
 //
-// It belongs to one runtime. Any goroutine may call its methods.
+// It belongs to one runtime. Any goroutine may call its methods; the build function of a call must
+// not.
 type KernelIteration struct {
-	rt           *engine.Runtime
+	rt *engine.Runtime
+	mu spin.Mutex // serialises calls
+	sequence
+}
+
+// A sequence contains the steps of a KernelIteration. It does not change.
+type sequence struct {
 	kernel       *kernels.Kernel
-	args         []devices.Arg // of all steps
-	reads        []reading     // the package variables that steps read
+	steps        []devices.Step // those of kernel, with the latest arguments
+	args         []devices.Arg  // of all steps
+	reads        []reading      // the package variables that steps read
 	accesses     []deps.Access
 	buffers      []*memory.Buffer
 	hold         *memory.Hold // of them, and of the buffers of args
@@ -46,7 +55,7 @@ type reading struct {
 // A KernelRecorder records the steps of a KernelIteration. Nothing runs meanwhile.
 type KernelRecorder struct {
 	rt    *engine.Runtime
-	it    *KernelIteration
+	it    *sequence
 	graph deps.Domain
 	after int // 1 + the number of the step on which all later steps depend; 0 for none
 	held  int // 1 + the number of the latest step that needs tokens
@@ -54,7 +63,8 @@ type KernelRecorder struct {
 }
 
 // RecordKernels calls build, which submits kernels to the recorder instead of a runtime, and
-// returns the sequence. The arguments keep their recorded values.
+// returns the sequence. The arguments keep their recorded values in replays, but for those of
+// ReplayOrRecord.
 //
 // Commutative steps and reductions run in the order in which they were recorded. So do steps that
 // need tokens; the sequence holds the maximum that one of them needs. Steps that are recorded after
@@ -72,11 +82,20 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 	if build == nil {
 		return nil, errNoBuild
 	}
+	made, err := recordSequence(&rt.core, label, build)
+	if err != nil {
+		return nil, err
+	}
+	return &KernelIteration{rt: &rt.core, sequence: *made}, nil
+}
+
+// recordSequence calls build until no buffer grows meanwhile.
+func recordSequence(rt *engine.Runtime, label string, build func(*KernelRecorder) error) (*sequence, error) {
 	for range recordTries {
-		before := rt.core.Root.Memory.Growths.Load()
-		it, err := recordKernels(&rt.core, label, build)
-		if err != nil || rt.core.Root.Memory.Growths.Load() == before {
-			return it, err
+		before := rt.Root.Memory.Growths.Load()
+		made, err := recordKernels(rt, label, build)
+		if err != nil || rt.Root.Memory.Growths.Load() == before {
+			return made, err
 		}
 	}
 	return nil, &ChangedError{What: "whenever build was called, a step used memory around what an earlier step uses (Register the whole slice first)"}
@@ -86,15 +105,15 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 // recording contains the addresses of the buffers before.
 const recordTries = 3
 
-func recordKernels(rt *engine.Runtime, label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
+func recordKernels(rt *engine.Runtime, label string, build func(*KernelRecorder) error) (*sequence, error) {
 	places := rt.Topology.All
 	if rt.Topology.Host >= 0 {
 		places = places.Without(rt.Topology.Host)
 	}
-	r := &KernelRecorder{rt: rt, it: &KernelIteration{rt: rt, places: places, kernel: &kernels.Kernel{Name: label,
+	r := &KernelRecorder{rt: rt, it: &sequence{places: places, kernel: &kernels.Kernel{Name: label,
 		Device: devices.Kernel{Name: label}, IR: &ir.Kernel{Name: label, Target: ir.Target{Kinds: []string{string(devices.Acc)}}}}}}
 	r.graph.Edges = func(succ deps.TaskID, preds []deps.TaskID) {
-		s := &r.it.kernel.Device.Steps[succ-1]
+		s := &r.it.steps[succ-1]
 		for _, p := range preds {
 			s.After = append(s.After, int(p)-1)
 		}
@@ -102,7 +121,7 @@ func recordKernels(rt *engine.Runtime, label string, build func(*KernelRecorder)
 	if err := build(r); err != nil {
 		return nil, err
 	}
-	if r.err == nil && len(r.it.kernel.Device.Steps) == 0 {
+	if r.err == nil && len(r.it.steps) == 0 {
 		r.err = fmt.Errorf("task: record %s: no steps", label)
 	}
 	if r.err != nil {
@@ -154,7 +173,7 @@ func (r *KernelRecorder) take(one *engine.Record, undeferred bool) error {
 	it.hold.AddArgs(&r.rt.Buffers, one.Args.List)
 	it.buffers = buffers
 	list := slices.Clone(one.Args.List)
-	it.kernel.Device.Steps = append(it.kernel.Device.Steps, devices.Step{Kernel: &one.Kernel.Device, Args: list})
+	it.steps = append(it.steps, devices.Step{Kernel: &one.Kernel.Device, Args: list})
 	it.args = append(it.args, list...)
 	if len(one.Kernel.Variables) > 0 {
 		it.reads = append(it.reads, reading{one.Kernel, list})
@@ -197,7 +216,7 @@ func (r *KernelRecorder) needs(one *engine.Record) (some bool) {
 
 // order computes the predecessors of the latest step.
 func (r *KernelRecorder) order(accesses []deps.Access, holds, undeferred bool) {
-	steps := r.it.kernel.Device.Steps
+	steps := r.it.steps
 	at := len(steps) - 1
 	r.graph.Submit(&deps.Node{}, accesses) // computes the edges
 	after := func(i int) {
@@ -217,11 +236,15 @@ func (r *KernelRecorder) order(accesses []deps.Access, holds, undeferred bool) {
 
 func (r *KernelRecorder) finish() {
 	it := r.it
-	steps := it.kernel.Device.Steps
+	steps := it.steps
+	it.kernel.Device.Steps = steps
 	it.kernel.Pos, it.kernel.Device.Pos = ir.Pos{}, steps[0].Kernel.Pos
 	it.kernel.Device.Go = func(a *devices.Args) {
+		list := a.List
 		for i := range steps {
-			steps[i].Kernel.Go(&devices.Args{List: steps[i].Args, At: a.At})
+			own := len(steps[i].Args)
+			steps[i].Kernel.Go(&devices.Args{List: list[:own], At: a.At})
+			list = list[own:]
 		}
 	}
 	it.accesses = slices.Clone(together(it.accesses))
@@ -229,13 +252,59 @@ func (r *KernelRecorder) finish() {
 }
 
 // Len returns the number of steps.
-func (it *KernelIteration) Len() int { return len(it.kernel.Device.Steps) }
+func (it *KernelIteration) Len() int {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return len(it.steps)
+}
 
 // Replay submits the sequence as one task.
 //
 // Errors: those of Kernel.Submit; a *ChangedError if memory that the steps use is not a buffer any
 // more, or if a package variable that they read has changed since it was recorded.
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.replay(options)
+}
+
+// ReplayOrRecord calls build as RecordKernels does and replays the sequence with the arguments that
+// build gives: other scalars, slices and package variables. While the kernels and the order of the
+// steps are the recorded ones, a GPU keeps its graph, of which it replaces the kernels of the nodes
+// that have other arguments. Otherwise the sequence is recorded anew, and changed is true; a device
+// keeps the graphs of all recordings until the runtime is closed.
+//
+// A step is described as by Kernel.Submit, and not submitted. Replays that are in flight keep their
+// arguments.
+//
+// Errors: those of RecordKernels, after which the sequence is what it was before; those of Replay.
+func (it *KernelIteration) ReplayOrRecord(build func(*KernelRecorder) error, options ...Option) (t Task, changed bool, err error) {
+	if build == nil {
+		return Task{}, false, errNoBuild
+	}
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	made, err := recordSequence(it.rt, it.kernel.Name, build)
+	if err != nil {
+		return Task{}, false, err
+	}
+	if changed = !made.sameGraph(&it.sequence); !changed {
+		made.kernel = it.kernel
+	}
+	it.sequence = *made
+	t, err = it.replay(options)
+	return t, changed, err
+}
+
+// sameGraph reports whether s and o have the same kernels in the same order.
+func (s *sequence) sameGraph(o *sequence) bool {
+	return slices.EqualFunc(s.steps, o.steps, func(a, b devices.Step) bool {
+		return a.Kernel == b.Kernel && len(a.Args) == len(b.Args) && slices.Equal(a.After, b.After)
+	})
+}
+
+// replay is Replay. Requires: mu held.
+func (it *KernelIteration) replay(options []Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
 		if v := cpucode.VariableChanged(&rt.Buffers, x.kernel, x.args); v != nil {
@@ -251,7 +320,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 		return handle(s.Abort(r, err))
 	}
 	r.Kernel, r.Pos = it.kernel, it.kernel.Device.Pos
-	r.Args.List = append(r.Args.List, it.args...)
+	r.Args.List, r.Sequence = append(r.Args.List, it.args...), it.steps
 	r.Accesses = append(r.Accesses, it.accesses...)
 	r.Work = it.work
 	if r.Traits.Set(life.OrderOnly, it.orderOnly); it.orderOnly {

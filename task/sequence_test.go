@@ -211,3 +211,66 @@ func Apart(y, x []uint32) {
 	require.Equal(t, want, z)
 	require.Less(t, int64(rt.Stats().HostToDevice), int64(1<<12), "x stays where it is")
 }
+
+// TestReplayOrRecord_ASequenceTakesNewArguments replays a sequence with other scalars, slices and
+// steps, beside tasks on the same memory, without a wait in between.
+func TestReplayOrRecord_ASequenceTakesNewArguments(t *testing.T) {
+	for _, spec := range []string{"sim:2(exec=cpu)", "sim:1(exec=simt)", "smp:2,sim:2(exec=cpu)"} {
+		t.Run(spec, func(t *testing.T) {
+			rt := open(t, task.Options{Devices: spec})
+			fill, mix := kernelOf(t, Fill), kernelOf(t, Mix)
+			var memory, want [2][]uint32
+			for i := range memory {
+				memory[i], want[i] = make([]uint32, 64), make([]uint32, 64)
+			}
+			round, parts := uint32(0), 2
+			build := func(r *task.KernelRecorder) error {
+				x, y := memory[round%2], memory[(round+1)%2]
+				for i := range parts {
+					lo, hi := 64/parts*i, 64/parts*(i+1)
+					if err := errors.Join(r.Submit(mix, lo, hi, 0, 64, round, x, y), r.Submit(fill, lo, hi, round, y)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			it, err := rt.RecordKernels("iteration", build)
+			require.NoError(t, err)
+			for round = range 12 {
+				if round == 7 {
+					parts = 4
+				}
+				_, changed, err := it.ReplayOrRecord(build)
+				require.NoError(t, err)
+				require.Equal(t, round == 7, changed, round)
+				x, y := want[round%2], want[(round+1)%2]
+				for i := range parts {
+					lo, hi := 64/parts*i, 64/parts*(i+1)
+					Mix(lo, hi, 0, 64, round, x, y)
+					Fill(lo, hi, round, y)
+				}
+				if round%3 == 0 {
+					_, err = mix.Submit(rt, 0, 64, 0, 64, uint32(9), memory[0], memory[1])
+					require.NoError(t, err)
+					Mix(0, 64, 0, 64, 9, want[0], want[1])
+				}
+			}
+			no := errors.New("no")
+			_, changed, err := it.ReplayOrRecord(func(*task.KernelRecorder) error { return no })
+			require.ErrorIs(t, err, no)
+			require.False(t, changed)
+			_, err = it.Replay() // the last arguments that were given
+			require.NoError(t, err)
+			x, y := want[1], want[0]
+			for i := range parts {
+				lo, hi := 64/parts*i, 64/parts*(i+1)
+				Mix(lo, hi, 0, 64, 11, x, y)
+				Fill(lo, hi, 11, y)
+			}
+			require.NoError(t, rt.Wait(context.Background()))
+			require.Equal(t, want, memory)
+			_, _, err = it.ReplayOrRecord(nil)
+			require.Error(t, err)
+		})
+	}
+}

@@ -110,7 +110,7 @@ func TestEarlyEdgesAreForKernelsThatWait(t *testing.T) {
 		k.Steps = append(k.Steps, step)
 	}
 	require.NoError(t, s.d.Prepare(k))
-	r, _, err := s.d.modules.program(k).graph.decide(s.d)
+	r, err := s.d.modules.program(k).graph.decide(s.d, k.Steps)
 	require.NoError(t, err)
 	var early, told []bool
 	for _, one := range r.steps {

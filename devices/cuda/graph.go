@@ -3,9 +3,11 @@
 package cuda
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -15,27 +17,36 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
-// A graph is the CUgraph of a sequence of launches, instantiated once and launched as a whole.
+// A graph is the CUgraph of a sequence of launches, instantiated once and launched as a whole. A
+// launch with other arguments replaces the kernels of those nodes that differ; where a step then
+// has other nodes or needs other resources, the graph is built anew.
 //
 // The graph owns resources of its steps: a fault record for each step whose checks can fail, and
 // scratch memory, of which a part is zeroed before each run. A sequence with such resources can run
 // as a graph only once at a time; a launch during a run is enqueued step by step on one stream,
 // which preserves the order.
 type graph struct {
-	steps []devices.Step
+	steps []devices.Step // their edges hold for every launch
 
 	mu          sync.Mutex
 	graph, exec uintptr
 	slots       []*slot // by step; nil for steps whose checks cannot fail
 	scratch     uintptr // of all steps
 	room        launch.Room
-	busy        bool // a run that uses slots or scratch is in progress
+	busy        bool         // a run that uses slots or scratch is in progress
+	built       *sequenceRun // the kernels of the nodes are those of this run
+	nodes       [][]graphNode
 
-	// choosing guards the launches of all steps, which are determined once: the arguments do not
-	// change, and mirrors do not move.
+	// choosing guards the latest run: a launch with the same arguments is the same run, as mirrors
+	// do not move.
 	choosing sync.Mutex
 	run      *sequenceRun
-	alone    bool
+}
+
+// A graphNode is a node of a graph, with its kernel.
+type graphNode struct {
+	id     uint64
+	kernel *kernelNode
 }
 
 // A step is the set of kernels of one step of a sequence.
@@ -55,49 +66,54 @@ type kernelNode struct {
 	cooperative bool // its teams synchronise with each other
 }
 
-// A sequenceRun is one launch of a sequence.
+// A sequenceRun is a launch of a sequence, or several with the same arguments.
 type sequenceRun struct {
-	device *Device
-	graph  *graph
-	steps  []step
-	own    bool // steps need resources of the graph
+	device   *Device
+	graph    *graph
+	launched []devices.Step // the steps with their arguments
+	steps    []step
+	own      bool // steps need resources of the graph
+	alone    bool // steps can fail alone
 }
 
-// decide returns the launches of all steps on d. alone is true if some can fail alone.
-func (g *graph) decide(d *Device) (r *sequenceRun, alone bool, err error) {
+// decide returns the run for steps, which are those of g with arguments of their own.
+func (g *graph) decide(d *Device, steps []devices.Step) (*sequenceRun, error) {
 	g.choosing.Lock()
 	defer g.choosing.Unlock()
-	if g.run == nil {
-		r, alone, err := g.choose(d)
-		if err != nil {
-			return nil, false, err
-		}
-		g.run, g.alone = r, alone
+	if g.run != nil && &g.run.launched[0] == &steps[0] {
+		return g.run, nil
 	}
-	return g.run, g.alone, nil
+	if len(steps) != len(g.steps) {
+		return nil, fmt.Errorf("%d steps, want %d", len(steps), len(g.steps))
+	}
+	r := &sequenceRun{device: d, graph: g, launched: steps, steps: make([]step, len(steps))}
+	for i := range steps {
+		if err := r.choose(i, g.run); err != nil {
+			return nil, err
+		}
+	}
+	g.run = r
+	return r, nil
 }
 
-// choose determines the launches of all steps.
-func (g *graph) choose(d *Device) (r *sequenceRun, alone bool, err error) {
-	r = &sequenceRun{device: d, graph: g, steps: make([]step, len(g.steps))}
-	for i := range g.steps {
-		s := &g.steps[i]
-		l := &devices.Launch{Kernel: s.Kernel, Args: &devices.Args{List: s.Args}}
-		if n := d.modules.program(s.Kernel).native; n != nil {
-			if r.steps[i], err = n.prepare(d, l); err != nil {
-				return nil, false, err
-			}
-			continue
-		}
+// choose determines the launch of step i: that of the run before, where the arguments are the same.
+func (r *sequenceRun) choose(i int, before *sequenceRun) (err error) {
+	d, s := r.device, &r.launched[i]
+	switch {
+	case before != nil && slices.EqualFunc(before.launched[i].Args, s.Args, func(a, b devices.Arg) bool { return a.Equal(&b) }):
+		r.steps[i] = before.steps[i]
+	case d.modules.program(s.Kernel).native != nil:
+		r.steps[i], err = d.modules.program(s.Kernel).native.prepare(d, &devices.Launch{Kernel: s.Kernel, Args: &devices.Args{List: s.Args}})
+	default:
 		one := &run{waits: d.modules.edges()}
-		if _, err := one.prepareBest(d, l, d.modules.program(s.Kernel), (*tuner.Kernel).Settled); err != nil {
-			return nil, false, err
-		}
+		_, err = one.prepareBest(d, &devices.Launch{Kernel: s.Kernel, Args: &devices.Args{List: s.Args}}, d.modules.program(s.Kernel), (*tuner.Kernel).Settled)
 		r.steps[i] = one
-		r.own = r.own || one.faults || one.scratch.Total() > 0
-		alone = alone || one.faults
 	}
-	return r, alone, nil
+	if one, ok := r.steps[i].(*run); ok && err == nil {
+		r.own = r.own || one.faults || one.scratch.Total() > 0
+		r.alone = r.alone || one.faults
+	}
+	return err
 }
 
 // start enqueues the sequence on the stream of op.
@@ -114,11 +130,12 @@ func (r *sequenceRun) start(op *operation) error {
 		}
 		return nil
 	}
-	if g.exec == 0 {
-		if err := r.buildEither(op.stream); err != nil {
+	if g.built != r && (g.exec == 0 || !r.replaceNodes()) {
+		if err := errors.Join(g.free(r.device), r.buildEither(op.stream)); err != nil {
 			return err
 		}
 	}
+	g.built = r
 	for i, s := range g.slots {
 		if s != nil {
 			*s.record = record{}
@@ -167,22 +184,109 @@ func (r *sequenceRun) provide(s *stream) error {
 			return err
 		}
 	}
-	zeroed, unset := uint64(g.scratch), uint64(g.scratch)+uint64(g.room.Zeroed)
 	for i, one := range r.steps {
-		one, ok := one.(*run)
-		if !ok {
-			continue
-		}
-		if one.faults {
+		if one, ok := one.(*run); ok && one.faults {
 			var err error
 			if g.slots[i], err = d.slots.get(); err != nil {
 				return err
 			}
 		}
-		one.binding.Place(zeroed, unset)
-		zeroed, unset = zeroed+uint64(one.scratch.Zeroed), unset+uint64(one.scratch.Unset)
 	}
+	r.place()
 	return nil
+}
+
+// place gives each step its part of the scratch memory of the graph. Requires: graph.mu held.
+func (r *sequenceRun) place() {
+	g := r.graph
+	zeroed, unset := uint64(g.scratch), uint64(g.scratch)+uint64(g.room.Zeroed)
+	for _, one := range r.steps {
+		if one, ok := one.(*run); ok {
+			one.binding.Place(zeroed, unset)
+			zeroed, unset = zeroed+uint64(one.scratch.Zeroed), unset+uint64(one.scratch.Unset)
+		}
+	}
+}
+
+// needsAsBuilt reports whether the steps of r need the resources that the graph has.
+func (r *sequenceRun) needsAsBuilt() bool {
+	for i := range r.steps {
+		a, ok := r.steps[i].(*run)
+		b, was := r.graph.built.steps[i].(*run)
+		if ok != was || ok && (a.faults != b.faults || a.scratch != b.scratch) {
+			return false
+		}
+	}
+	return true
+}
+
+// kernels returns the kernel nodes of all steps.
+// Requires: graph.mu held, and the steps have their resources.
+func (r *sequenceRun) kernels() ([][]*kernelNode, error) {
+	g := r.graph
+	followers := make([]int, len(r.steps))
+	for i := range g.steps {
+		for _, p := range g.steps[i].After {
+			followers[p]++
+		}
+	}
+	list := make([][]*kernelNode, len(r.steps))
+	for i, s := range r.steps {
+		after := g.steps[i].After
+		alone := len(after) == 1 && followers[after[0]] == 1 // the edge is part of a chain, not of a fork or join
+		var fault uint64
+		if g.slots[i] != nil {
+			fault = g.slots[i].address
+		}
+		err := s.nodes(r.device, fault, func(n *kernelNode) error {
+			n.early = n.early && alone
+			alone = true
+			list[i] = append(list[i], n)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// replaceNodes makes the kernels of the instantiated graph those of r. It reports false if the
+// graph must be built anew.
+// Requires: graph.mu held, and the context is current.
+func (r *sequenceRun) replaceNodes() bool {
+	g := r.graph
+	if !r.needsAsBuilt() {
+		return false
+	}
+	r.place()
+	list, err := r.kernels()
+	if err != nil {
+		return false // building reports it
+	}
+	for i, of := range list {
+		if len(of) != len(g.nodes[i]) {
+			return false
+		}
+		for k, n := range of {
+			switch node := &g.nodes[i][k]; {
+			case n.equal(node.kernel):
+			case n.cooperative || n.early != node.kernel.early || node.kernel.cooperative:
+				return false
+			case r.device.gpu.setNode(g.exec, node.id, n) != nil:
+				return false // the driver refuses some changes
+			default:
+				node.kernel = n
+			}
+		}
+	}
+	return true
+}
+
+// equal reports whether n and o are the same launch.
+func (n *kernelNode) equal(o *kernelNode) bool {
+	return n.function == o.function && n.teams == o.teams && n.team == o.team && n.shared == o.shared && n.early == o.early &&
+		n.cooperative == o.cooperative && bytes.Equal(n.params, o.params)
 }
 
 // buildEither builds the graph. If the driver refuses programmatic edges, it uses ordinary edges
@@ -217,32 +321,23 @@ func (r *sequenceRun) build(s *stream) error {
 		return err
 	}
 	g.graph = uintptr(b.Words[0])
-	ends := make([]uint64, len(r.steps)) // the last node of each step
-	followers := make([]int, len(r.steps))
-	for i := range g.steps {
-		for _, p := range g.steps[i].After {
-			followers[p]++
-		}
+	list, err := r.kernels()
+	if err != nil {
+		return err
 	}
-	for i, s := range r.steps {
+	ends := make([]uint64, len(r.steps)) // the last node of each step
+	g.nodes = make([][]graphNode, len(r.steps))
+	for i, of := range list {
 		var after []uint64
 		for _, p := range g.steps[i].After {
 			after = append(after, ends[p])
 		}
-		alone := len(after) == 1 && followers[g.steps[i].After[0]] == 1 // the edge is part of a chain, not of a fork or join
-		var fault uint64
-		if g.slots[i] != nil {
-			fault = g.slots[i].address
-		}
-		err := s.nodes(d, fault, func(n *kernelNode) error {
-			var err error
-			n.early = n.early && alone
-			ends[i], err = d.gpu.addNode(g.graph, n, after)
-			after, alone = []uint64{ends[i]}, true
-			return err
-		})
-		if err != nil {
-			return err
+		for _, n := range of {
+			if ends[i], err = d.gpu.addNode(g.graph, n, after); err != nil {
+				return err
+			}
+			g.nodes[i] = append(g.nodes[i], graphNode{ends[i], n})
+			after = []uint64{ends[i]}
 		}
 	}
 	if err := d.gpu.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
@@ -326,6 +421,7 @@ func (g *graph) free(d *Device) error {
 		errs = append(errs, d.gpu.driver.Do(driver.CuMemFreeAsync, g.scratch, d.streams.kernels[0].cu))
 	}
 	g.exec, g.graph, g.slots, g.scratch, g.room = 0, 0, nil, 0, launch.Room{}
+	g.built, g.nodes = nil, nil
 	return errors.Join(errs...)
 }
 

@@ -134,9 +134,9 @@ func (d *Device) choose(l *devices.Launch, o *launchOp, next chooser) error {
 	}
 	p := d.modules.program(l.Kernel)
 	if p.graph != nil {
-		r, alone, err := p.graph.decide(d)
+		r, err := p.graph.decide(d, l.Sequence())
 		if err == nil {
-			o.event.alone, o.work = alone, r
+			o.event.alone, o.work = r.alone, r
 		}
 		return err
 	}

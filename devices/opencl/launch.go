@@ -39,8 +39,8 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 	if len(l.Kernel.Steps) == 0 {
 		runs = []*run{{device: d, kernel: l.Kernel, args: l.Args}}
 	}
-	for i := range l.Kernel.Steps {
-		s := &l.Kernel.Steps[i]
+	for i := range l.Sequence() {
+		s := &l.Sequence()[i]
 		runs = append(runs, &run{device: d, kernel: s.Kernel, args: &devices.Args{List: s.Args}})
 	}
 	for _, r := range runs {

@@ -58,8 +58,8 @@ func (d *Device) start(l *devices.Launch) error {
 
 // execute runs a kernel, or the steps of one that is a sequence.
 func (d *Device) execute(l *devices.Launch) error {
-	for i := range l.Kernel.Steps {
-		s := &l.Kernel.Steps[i]
+	for i := range l.Sequence() {
+		s := &l.Sequence()[i]
 		if err := d.execute(&devices.Launch{Kernel: s.Kernel, Args: &devices.Args{List: s.Args}, Label: l.Label}); err != nil {
 			return err
 		}

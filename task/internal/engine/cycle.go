@@ -355,7 +355,7 @@ func (e *eagerLaunch) describeLaunch(r *Record) {
 		r.Set.Launched = kernelEnqueued
 	}
 	r.Holds.Take(life.HeldData)
-	r.launch = devices.Launch{Kernel: &r.running(p).Device, Args: &r.Args, Label: r.Name(), Accesses: r.Set.Accesses}
+	r.launch = devices.Launch{Kernel: &r.running(p).Device, Args: &r.Args, Label: r.Name(), Accesses: r.Set.Accesses, Steps: r.Sequence}
 }
 
 // startWait executes a task without a worker: it makes the accesses of a wait valid on the host,

@@ -172,6 +172,7 @@ type launching struct {
 	began        time.Duration // set if the policy learns execution times
 	launch       devices.Launch
 	Args         devices.Args
+	Sequence     []devices.Step // with Args, if the kernel is a sequence
 	Set          machine.WorkingSet
 	eagerPlace   sched.PlaceID // the place of an eager launch: see eager.go
 	releasedNext *Record       // the next task whose last predecessor finished after its launch
@@ -372,7 +373,7 @@ func (d *Detail) clear() {
 	clear(d.unordered)
 	d.unordered = d.unordered[:0]
 	clear(d.Args.List)
-	d.Args.List, d.Args.At = d.Args.List[:0], nil
+	d.Args.List, d.Args.At, d.Sequence = d.Args.List[:0], nil, nil
 }
 
 // detailFreeList is the free list of details.
