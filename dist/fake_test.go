@@ -120,16 +120,27 @@ func BenchmarkSkip(b *testing.B) {
 	}
 }
 
-// BenchmarkSkipKernel skips a kernel by its wrapper.
+// BenchmarkSkipKernel skips kernels by their wrappers.
 func BenchmarkSkipKernel(b *testing.B) {
 	rt, _, tile := fakeRank(b, 8, 64)
 	defer rt.Close()
 	sum, err := task.Alloc[float64](rt, 1)
 	require.NoError(b, err)
 	require.NoError(b, dist.Distribute(rt, sum, dist.On(66)))
+	words, err := task.Alloc[uint32](rt, 128)
+	require.NoError(b, err)
+	require.NoError(b, dist.Distribute(rt, words, dist.By(64, func(k, _ int) int { return 66 + k })))
 	x := tile(1, 2)
-	b.ReportAllocs()
-	for b.Loop() {
-		lib.SubmitSum(rt, x, &sum[0])
-	}
+	b.Run("generic", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			lib.SubmitSum(rt, x, &sum[0])
+		}
+	})
+	b.Run("two slices", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			lib.SubmitHistogram(rt, words[:64], words[64:])
+		}
+	})
 }

@@ -227,6 +227,10 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err := k.description.CheckArgs(args); err != nil {
 		return Task{}, err
 	}
+	sk, _ := s.RT.Skipper.(*skipper)
+	if sk != nil && g == nil && s.Program() && sk.skipsKernel(s.RT, k.description, args, options) {
+		return Task{}, nil
+	}
 	if k.description.Deferral != nil && defers(s.RT, k.description, options) {
 		return submitDeferral(s, g, k, args, options)
 	}
@@ -251,6 +255,9 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return handle(s.Abort(r, refusedKernel(r, err)))
 	}
 	if s.RT.World != nil && s.Program() {
+		if sk != nil && !wait {
+			sk.learn(r, args, options)
+		}
 		if here, err := placeInWorld(s, r); !here {
 			return handle(s.Abort(r, err))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/engine"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/operator"
@@ -90,27 +91,29 @@ type knownBlock struct {
 
 // A skipper asks a World which tasks concern only other ranks.
 type skipper struct {
-	of    Skipper
-	known knownBlocks
+	of     Skipper
+	known  knownBlocks
+	shapes [1 << shapeBits]callShape
 }
 
-// find returns the number of the block that option o accesses.
-func (k *skipper) find(rt *engine.Runtime, o *Option) (number uint64, ok bool) {
-	const mix = 0x9e3779b97f4a7c15
-	e := &k.known[uint64(uintptr(o.at)>>6)*mix>>(64-knownBits)]
-	elem := deps.Bytes(o.kind &^ pointerBit >> 16)
-	if e.at == o.at && e.n == o.n && e.elem == elem && e.buffer.InUse() {
-		return e.number, o.n > 0
+// spread is the multiplier of a hash whose high bits are the place in a cache.
+const spread = 0x9e3779b97f4a7c15
+
+// find returns the number of the block that is n elements at an address.
+func (k *skipper) find(rt *engine.Runtime, at values.Pointer, n int64, elem deps.Bytes) (number uint64, ok bool) {
+	e := &k.known[uint64(uintptr(at)>>6)*spread>>(64-knownBits)]
+	if e.at == at && e.n == n && e.elem == elem && e.buffer.InUse() {
+		return e.number, n > 0
 	}
-	if o.n == 0 {
+	if n == 0 {
 		return 0, false
 	}
-	b, first, err := rt.Buffers.Find(values.Range{Base: o.at, Len: o.n, Cap: o.more, Elem: elem})
+	b, first, err := rt.Buffers.Find(values.Range{Base: at, Len: n, Cap: n, Elem: elem})
 	if b == nil || err != nil {
 		return 0, false
 	}
-	if number, ok = k.of.Block(b.ID, first, first+o.n); ok {
-		*e = knownBlock{o.at, o.n, elem, number, b}
+	if number, ok = k.of.Block(b.ID, first, first+n); ok {
+		*e = knownBlock{at, n, elem, number, b}
 	}
 	return number, ok
 }
@@ -134,7 +137,7 @@ func (k *skipper) skips(rt *engine.Runtime, options []Option) bool {
 		if o.what() != accessOption || o.mode() > deps.InOut || n == SkipBlocks {
 			return false
 		}
-		number, ok := k.find(rt, o)
+		number, ok := k.find(rt, o.at, o.n, deps.Bytes(o.kind&^pointerBit>>16))
 		if !ok {
 			return false
 		}
@@ -142,6 +145,133 @@ func (k *skipper) skips(rt *engine.Runtime, options []Option) bool {
 		n++
 	}
 	return k.of.Skip(name, n, blocks[0], blocks[1], blocks[2])
+}
+
+// shapeBits and shapeWords bound the cache of calls: their number, and the arguments of one.
+const (
+	shapeBits  = 8
+	shapeWords = 8
+)
+
+// A callShape is a call of a kernel that was described without an error, apart from the addresses
+// of its arguments: the bits of its scalars and the lengths of its slices. Each of these is
+// accessed as a whole. A call of the same shape has the same accesses, and no error if its slices
+// are different blocks.
+type callShape struct {
+	kernel   *kernels.Kernel
+	name     string
+	n        int // of accesses
+	words    [shapeWords]uint64
+	accesses [SkipBlocks]struct {
+		argument uint8
+		mode     deps.Mode
+	}
+}
+
+// A call is the arguments of a kernel without their types.
+type call struct {
+	words [shapeWords]uint64
+	at    [shapeWords]values.Pointer // nil for a scalar
+}
+
+// read sets c, and returns the shape with the same hash; nil for arguments that no shape has.
+func (k *skipper) read(c *call, of *kernels.Kernel, args []any) *callShape {
+	if len(args) > shapeWords || len(of.Variables) > 0 || of.Deferral != nil {
+		return nil
+	}
+	h := of.Hash
+	for i, x := range args {
+		bits, where, ok := values.Word(x, of.Given[i].Type)
+		if !ok {
+			return nil
+		}
+		c.words[i], c.at[i] = bits|uint64(where.Len), where.Base
+		h = (h ^ c.words[i]) * spread
+	}
+	return &k.shapes[h>>(64-shapeBits)]
+}
+
+// skipsKernel reports whether a task of a kernel concerns only another rank. The types of args are
+// those of the kernel.
+func (k *skipper) skipsKernel(rt *engine.Runtime, of *kernels.Kernel, args []any, options []Option) bool {
+	var c call
+	s := k.read(&c, of, args)
+	if s == nil || s.kernel != of || s.words != c.words || rt.Closed.Load() {
+		return false
+	}
+	name := s.name
+	for i := range options {
+		switch o := &options[i]; o.what() {
+		case labelOption:
+			name = o.text()
+		case priorityOption, costOption:
+		default:
+			return false
+		}
+	}
+	var blocks [SkipBlocks]BlockAccess
+	for i := range s.n {
+		a := &s.accesses[i]
+		number, ok := k.find(rt, c.at[a.argument], int64(c.words[a.argument]), of.Given[a.argument].Type.Elem.Size)
+		if !ok {
+			return false
+		}
+		for j := range i {
+			if blocks[j].Block() == number {
+				return false
+			}
+		}
+		blocks[i] = BlockAccess(number<<8 | uint64(a.mode))
+	}
+	return k.of.Skip(name, s.n, blocks[0], blocks[1], blocks[2])
+}
+
+// learn notes the shape of a call that was described, if it can be recognised.
+func (k *skipper) learn(r *engine.Record, args []any, options []Option) {
+	var c call
+	s := k.read(&c, r.Kernel, args)
+	if s == nil || r.Kernel.Reduces || r.Kernel.IR.Copies || r.Traits.Is(life.OrderOnly) || len(r.Accesses) > SkipBlocks || len(r.Args.List) != len(args) {
+		return
+	}
+	for i := range options {
+		if w := options[i].what(); w != priorityOption && w != costOption {
+			return
+		}
+	}
+	made := callShape{kernel: r.Kernel, name: r.Name(), words: c.words, n: len(r.Accesses)}
+	found := uint64(0)
+	for i := range r.Accesses {
+		argument, ok := wholeArgument(r, &r.Accesses[i], found)
+		if !ok {
+			return
+		}
+		found |= 1 << argument
+		made.accesses[i].argument, made.accesses[i].mode = uint8(argument), r.Accesses[i].Mode
+	}
+	for i := range args {
+		if values.IsMemory(r.Kernel.Given[i].Type) && found>>i&1 == 0 {
+			return
+		}
+	}
+	*s = made
+}
+
+// wholeArgument returns the argument whose elements are those of an access, of those not in found.
+func wholeArgument(r *engine.Record, a *deps.Access, found uint64) (argument int, ok bool) {
+	lo, hi := a.Region.Bounds()
+	if a.Mode > deps.InOut || !a.Region.Contiguous() {
+		return 0, false
+	}
+	for i := range r.Args.List {
+		x := &r.Args.List[i]
+		if !values.IsMemory(x.Type) || found>>i&1 != 0 {
+			continue
+		}
+		if first := int64(x.Offset / x.Type.Elem.Size); x.Buffer == a.Region.Buffer && first == lo && first+x.Len == hi {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // A Reducer is the operator of a reduction of a Submission.

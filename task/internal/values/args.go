@@ -2,7 +2,6 @@ package values
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -133,61 +132,20 @@ func TypeText(t *ir.Type) string {
 	return "struct"
 }
 
-// scalarBits returns the bits of a scalar as ir.Const has them: signed integers extended to 64
-// bits.
-func scalarBits(v reflect.Value) uint64 {
-	switch v.Kind() {
-	case reflect.Bool:
-		if v.Bool() {
-			return 1
-		}
-		return 0
-	case reflect.Float32:
-		return uint64(math.Float32bits(float32(v.Float())))
-	case reflect.Float64:
-		return math.Float64bits(v.Float())
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return v.Uint()
-	}
-	return uint64(v.Int())
-}
+// Argument makes an Arg of a Go value of type t; where is the memory of a slice or pointer, empty
+// otherwise.
+func Argument(x any, t *ir.Type) (a devices.Arg, where Range) { return ArgumentAt(valueAt(&x, t), t) }
 
-// Argument makes an Arg of a Go value; where is the memory of a slice or pointer, empty otherwise.
-func Argument(x any, t *ir.Type) (a devices.Arg, where Range) {
-	a.Type = t
-	switch x := x.(type) { // the common ones without reflection
-	case int:
-		a.Bits = uint64(x)
-	case int32:
-		a.Bits = uint64(x)
-	case float32:
-		a.Bits = uint64(math.Float32bits(x))
-	case float64:
-		a.Bits = math.Float64bits(x)
-	case []float32:
-		where = MemoryOf(x)
-	case []float64:
-		where = MemoryOf(x)
-	case []int32:
-		where = MemoryOf(x)
-	case []int:
-		where = MemoryOf(x)
-	default:
-		return reflectedArgument(reflect.ValueOf(x), a)
+// Word returns the bits of a scalar argument, or the memory of a slice or pointer; ok is false for
+// another type.
+func Word(x any, t *ir.Type) (bits uint64, where Range, ok bool) {
+	switch {
+	case IsMemory(t):
+		return 0, MemoryAt(valueAt(&x, t), t), true
+	case t.IsScalar():
+		return scalarAt(valueAt(&x, t), t), Range{}, true
 	}
-	return a, where
-}
-
-func reflectedArgument(v reflect.Value, a devices.Arg) (devices.Arg, Range) {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Pointer:
-		return a, memoryOfValue(v)
-	case reflect.Struct, reflect.Array, reflect.Complex64, reflect.Complex128:
-		a.Blob = bytesOf(v)
-	default:
-		a.Bits = scalarBits(v)
-	}
-	return a, Range{}
+	return 0, Range{}, false
 }
 
 // Arguments is the arguments of a task as an environment for the expressions of its kernel's

@@ -42,17 +42,6 @@ func MemoryOf[T any](x []T) Range {
 	return Range{unsafe.Pointer(unsafe.SliceData(x)), int64(len(x)), int64(cap(x)), deps.Bytes(unsafe.Sizeof(zero))}
 }
 
-// memoryOfValue is memoryOf for a value of kind Slice, or of kind Pointer: one element.
-func memoryOfValue(v reflect.Value) Range {
-	m := Range{Base: v.UnsafePointer(), Elem: deps.Bytes(v.Type().Elem().Size())}
-	if v.Kind() == reflect.Slice {
-		m.Len, m.Cap = int64(v.Len()), int64(v.Cap())
-	} else if m.Base != nil {
-		m.Len, m.Cap = 1, 1
-	}
-	return m
-}
-
 // CheckNoPointers returns an error when values of type t hold Go pointers, which must not lie
 // outside the Go heap or move to a device.
 func CheckNoPointers(t reflect.Type) error {
@@ -126,12 +115,15 @@ func MemoryAt(at Pointer, t *ir.Type) Range {
 // them while the task runs.
 func BlobAddress(blob []byte) Pointer { return unsafe.Pointer(unsafe.SliceData(blob)) }
 
-// bytesOf returns a copy of the bytes of a value that holds no pointers.
-func bytesOf(v reflect.Value) []byte {
-	at := reflect.New(v.Type())
-	at.Elem().Set(v)
-	size := int(v.Type().Size())
-	return append([]byte(nil), unsafe.Slice((*byte)(at.UnsafePointer()), size)...)
+// valueAt returns where the value of type t is that x holds. An interface has a pointer itself, and
+// the address of any other value: t has no other type of one pointer, since structs with pointers
+// are split.
+func valueAt(x *any, t *ir.Type) Pointer {
+	words := (*[2]unsafe.Pointer)(unsafe.Pointer(x))
+	if t.Kind == ir.Pointer {
+		return unsafe.Pointer(&words[1])
+	}
+	return words[1]
 }
 
 // NameOfFunction returns the full name of a function value.
