@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,9 +47,10 @@ func (c *modelCase) fails(ks modelKernels) error {
 	return nil
 }
 
-// shrink returns the smallest case found of which fails returns an error, and that error.
+// shrink returns the smallest case found of which fails returns an error of the kind that it returns for c, and that error.
 func (c *modelCase) shrink(fails func(c *modelCase) error) (*modelCase, error) {
 	last := fails(c)
+	kind := kindOf(last)
 	for smaller := last != nil; smaller; {
 		smaller = false
 		for n := 0; ; n++ {
@@ -57,7 +59,10 @@ func (c *modelCase) shrink(fails func(c *modelCase) error) (*modelCase, error) {
 			if !next.simplify(n) {
 				break
 			}
-			if err := fails(&next); err != nil {
+			if !valid(next.program, nil) {
+				continue
+			}
+			if err := fails(&next); err != nil && kindOf(err) == kind {
 				c, last, smaller = &next, err, true
 				n--
 			}
@@ -117,6 +122,57 @@ func (c *modelCase) simplify(n int) bool {
 	change(c.options.Policy != "fifo", func() { c.options.Policy = "fifo" })
 	change(c.options.Vector != "", func() { c.options.Vector = "" })
 	return did
+}
+
+var (
+	whereFailed = regexp.MustCompile(`^(seed \d+ \(.*?\): )+|steps? \d+[^:]*: `)
+	numbers     = regexp.MustCompile(`0x[0-9a-f]+|\d+`)
+)
+
+// kindOf returns the beginning of the text of err without numbers.
+func kindOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := numbers.ReplaceAllString(whereFailed.ReplaceAllString(err.Error(), ""), "")
+	return text[:min(len(text), 30)]
+}
+
+// valid reports whether the accesses of steps lie inside those of their parent, nil for the program, kernels have theirs, and
+// nothing is in flight where the runtime is cancelled.
+func valid(steps []step, parent *step) bool {
+	for i := range steps {
+		s := &steps[i]
+		if s.kernel && !(len(s.accs) == 1 && s.accs[0].mode != deps.InOut || len(s.accs) == 2 && s.accs[0].mode == deps.InOut) {
+			return false
+		}
+		if s.cancel == cancelRuntime && (i == 0 || steps[i-1].kind != waitAll) {
+			return false
+		}
+		below := parent
+		switch s.kind {
+		case groupOf, loopOf:
+		default:
+			for _, a := range s.accs {
+				if parent != nil && !slices.ContainsFunc(parent.accs, a.allowedBy) {
+					return false
+				}
+			}
+			below = s
+		}
+		if !valid(s.body, below) {
+			return false
+		}
+	}
+	return true
+}
+
+// allowedBy reports whether a child may have access a where its parent has p.
+func (a area) allowedBy(p area) bool {
+	if a.buf != p.buf || a.i0 < p.i0 || a.i1 > p.i1 || a.j0 < p.j0 || a.j1 > p.j1 || p.mode == deps.Reduction {
+		return false
+	}
+	return a.mode == p.mode || p.mode == deps.Out || p.mode == deps.InOut
 }
 
 // eachList calls f for every list of steps that may be made shorter: the parts of a loop stay together.
