@@ -102,6 +102,29 @@ func TestMemoryFixed_ArgsGetOtherMemoryAfterFree(t *testing.T) {
 	}
 }
 
+// A step that takes only the length of memory that was freed is an error of ReplayOrRecord, as it is
+// one of a submission.
+func TestMemoryFixed_RecordsNoLengthOfFreedMemory(t *testing.T) {
+	lens := loadMemoryKernels(t).lens
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x := make([]uint32, 50)
+	of, err := task.Alloc[uint32](rt, 50)
+	require.NoError(t, err)
+	build := func(r *task.Recorder) error {
+		_, err := lens.Submit(r, uint32(5), x, of)
+		return err
+	}
+	it, err := rt.Record(build)
+	require.NoError(t, err)
+	require.NoError(t, task.Free(rt, of))
+	const why = "argument 3 (s): memory of Alloc that was freed"
+	_, _, err = it.ReplayOrRecord(build)
+	require.ErrorContains(t, err, why)
+	_, err = lens.Submit(rt, uint32(5), x, of)
+	require.ErrorContains(t, err, why)
+	require.NoError(t, rt.Wait(context.Background()))
+}
+
 // A wait for memory that no task has used returned nil where it overlaps a buffer without lying in
 // it.
 func TestMemoryFixed_WaitOnBesideWhatIsUsed(t *testing.T) {

@@ -368,6 +368,7 @@ func (m *memRun) replay() error {
 	freed := slices.ContainsFunc(acts, func(act memAct) bool {
 		return slices.ContainsFunc(act.accs, func(c area) bool { return m.all[c.buf].freed })
 	})
+	named := slices.ContainsFunc(acts, func(act memAct) bool { return act.names != nil && act.names.freed })
 	var err error
 	var t task.Task
 	whole := memAct{name: fmt.Sprintf("replay %d", n)}
@@ -393,7 +394,7 @@ func (m *memRun) replay() error {
 		switch {
 		case freed:
 			m.class("replay-of-freed")
-		case errors.As(err, &changed) && slices.ContainsFunc(acts, func(act memAct) bool { return act.names != nil && act.names.freed }),
+		case named && (errors.As(err, &changed) || again && strings.Contains(err.Error(), "memory of Alloc")), // a step is refused again
 			errors.As(err, &changed) && it.k != nil && it.last.freed: // a Go step may use a buffer of the same number
 			m.class("replay-of-freed")
 		case errors.As(err, &changed) && !again:
