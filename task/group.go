@@ -175,13 +175,7 @@ func endGroup(g *engine.Group) bool {
 		return false
 	}
 	g.Cancel(engine.ErrGroupFinished)
-	for _, of := range g.Scope.Graph.Poisoned {
-		for t := range of {
-			if t.Group.Within(g) {
-				delete(of, t)
-			}
-		}
-	}
+	g.ForgetFailures()
 	return true
 }
 

@@ -121,20 +121,29 @@ func (m *modelRun) grouped(s *step, g *task.Group) error {
 	if yes, _ := m.outside(g); !yes || s.behind || s.inner || m.weather != nil || s.cancel != cancelNothing {
 		return err
 	}
-	var look func(steps []step)
-	look = func(steps []step) {
-		for _, c := range steps {
-			if c.kind == groupOf || c.kind == loopOf {
-				look(c.body)
+	m.lookAtAll(s.body, s.id)
+	return err
+}
+
+// lookAtAll compares what tasks of a group were to write. A task does not itself write what it has a weak access to: its children do,
+// if there are any, so that nothing orders the wait of the group after the earlier tasks there.
+func (m *modelRun) lookAtAll(steps []step, group int) {
+	for i := range steps {
+		s := &steps[i]
+		switch s.kind {
+		case waitAll, waitFor:
+			continue
+		case groupOf, loopOf:
+		default:
+			if m.want.outcomes[s.id] == notRun {
 				continue
 			}
-			for _, a := range c.accs {
-				m.lookAt(a, s.id)
+			for _, a := range s.strong() {
+				m.lookAt(a, group)
 			}
 		}
+		m.lookAtAll(s.body, group)
 	}
-	look(s.body)
-	return err
 }
 
 // lookAt compares what a task of a group was to write with what the host has.

@@ -148,7 +148,7 @@ func waitHere(rt *engine.Runtime, o WaitOption) error {
 		if !o.keep && !o.read {
 			rt.Printer.Flush()
 		}
-		clear(rt.Root.Graph.Poisoned)
+		engine.ForgetFailures(&rt.Root)
 		rt.PageGuard.Forget()
 		rt.Root.Submitting.Unlock()
 		return errors.Join(rt.Log.TakeFailures(&rt.Root.Failures), err)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
@@ -16,9 +17,17 @@ import (
 // A task that failed or was skipped poisons the memory that it accesses: its successors are
 // skipped. A successor that was submitted before the failure has an edge; one that is submitted
 // later finds the poisoned access. Wait reports the failure and removes the poison.
+//
+// A wait, a merge and a link without a failure of its own leave no data undefined: they pass
+// failures on to those successors that depend on a failed task. While such a node is in flight, a
+// failure that a group has reported is kept, for the successors submitted before.
 type graph struct {
 	Domain   *deps.Domain                                // nil before the first task
 	Poisoned map[deps.BufferID]map[poisonedAccess]*Error // guarded by Scope.Submitting
+	reported []reportedPoison                            // guarded by Scope.Submitting
+	// waited is the last task before the last Scope.Wait; guarded by Scope.Submitting.
+	waited  deps.TaskID
+	passing atomic.Int32 // nodes in flight that pass failures on
 }
 
 // A poisonedAccess is an access of a task that failed or was skipped.
@@ -27,6 +36,14 @@ type poisonedAccess struct {
 	mode   deps.Mode
 	op     deps.ReductionID
 	Group  *Group // the group whose wait reports it
+}
+
+// A reportedPoison is a poisoned access whose failure a wait has reported: only tasks up to number
+// last are skipped because of it.
+type reportedPoison struct {
+	poisonedAccess
+	err  *Error
+	last deps.TaskID
 }
 
 // orders reports whether the accesses t and a order their tasks, if they have common elements.
@@ -87,26 +104,56 @@ func eachPoisonedAccess(s *Scope, n *deps.Node, member *Group, f func(poisonedAc
 	}
 }
 
-// remembers reports whether the poisoned accesses to the buffers of r include some of the task that
-// failed with cause. They do until a wait of the program, or of the group, has reported the
-// failure.
-func (g *graph) remembers(r *Record, cause *Error) (found bool) {
-	eachPoisonedAccess(r.Scope, &r.Node, r.member, func(t poisonedAccess) {
-		for _, e := range g.Poisoned[t.region.Buffer] {
-			found = found || e == cause
-		}
-	})
-	return found
-}
-
-// poisonMet is poisonOf for a submitted node of s.
+// poisonMet is poisonOf for a submitted node of s, with the failures that were reported after its
+// submission.
 func poisonMet(s *Scope, n *deps.Node) *Error {
 	var accesses []deps.Access
 	eachPoisonedAccess(s, n, nil, func(t poisonedAccess) {
 		accesses = append(accesses, deps.Access{Region: t.region, Mode: t.mode, Op: t.op})
 	})
-	return s.Graph.poisonOf(accesses)
+	if e := s.Graph.poisonOf(accesses); e != nil {
+		return e
+	}
+	for i := range s.Graph.reported {
+		t := &s.Graph.reported[i]
+		if !submittedAfter(n, t.last) && slices.ContainsFunc(accesses, func(a deps.Access) bool { return t.orders(&a) && t.region.Overlaps(a.Region) }) {
+			return t.err
+		}
+	}
+	return nil
 }
+
+// submittedAfter reports whether n was submitted after task last. The closer of a link, which has
+// the number of its task, comes after all children.
+func submittedAfter(n *deps.Node, last deps.TaskID) bool {
+	l, ok := n.Owner.(*link)
+	return ok && n == &l.Closer || n.ID > last
+}
+
+// ForgetFailures removes the failures of g, which its wait reports.
+// Requires: the submitting of home held.
+func (g *Group) ForgetFailures() {
+	g.last = g.RT.lastTask()
+	graph := &g.Scope.Graph
+	keep := graph.passing.Load() > 0
+	if !keep {
+		graph.reported = nil
+	}
+	for _, of := range graph.Poisoned {
+		for t, e := range of {
+			if !t.Group.Within(g) {
+				continue
+			}
+			if keep {
+				graph.reported = append(graph.reported, reportedPoison{t, e, g.last})
+			}
+			delete(of, t)
+		}
+	}
+}
+
+// lastTask returns the number of the last task that was submitted.
+func (rt *Runtime) lastTask() deps.TaskID { return deps.TaskID(rt.Window.Entered.Load()) }
 
 func (g *graph) addPoison(t poisonedAccess, e *Error) {
 	of := g.Poisoned[t.region.Buffer]
@@ -129,6 +176,9 @@ func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 	g := rt.graphFor(r)
 	if r.isStep() {
 		return rt.addStep(r)
+	}
+	if r.Kind.Waits() {
+		g.passing.Add(1)
 	}
 	accesses := *r.Declared()
 	linked := r.Traits.Is(life.Linked)
@@ -235,9 +285,9 @@ func (rt *Runtime) graphRelease(r *Record, ended, ready *RecordList) {
 	}
 	switch {
 	case !complete:
-	case r.Kind == mergeBody && (r.err != nil || r.poison.Load() != nil):
-		r.Scope.Graph.releaseMerge(r, &next)
-	case r.err != nil && (r.Kind != WaitBody || r.poison.Load() != nil):
+	case r.Kind.Waits() && (r.poison.Load() != nil || r.err != nil && r.Kind == mergeBody):
+		r.Scope.Graph.pass(r, &next)
+	case r.err != nil && r.Kind != WaitBody:
 		r.Scope.Graph.fail(r, &next)
 	default:
 		r.Scope.Graph.Domain.Finish(&r.Node, func(n *deps.Node) {
@@ -247,6 +297,9 @@ func (rt *Runtime) graphRelease(r *Record, ended, ready *RecordList) {
 				next.add(n)
 			}
 		})
+	}
+	if r.Kind.Waits() {
+		r.Scope.Graph.passing.Add(-1)
 	}
 	if next.free.head != nil || next.eager != nil || next.links != nil {
 		rt.releaseAll(&next, r, ended, ready)
@@ -295,25 +348,30 @@ func (rt *Runtime) releaseAll(w *successors, by *Record, ended, ready *RecordLis
 	}
 }
 
-// fail is graphRelease for a task that failed or was skipped. A wait leaves no data undefined, but
-// other goroutines may have submitted tasks that depend on the wait only; they receive the failure
-// from it.
+// fail is graphRelease for a task that failed or was skipped.
 func (g *graph) fail(r *Record, w *successors) {
 	spin.Perturb()
 	// One critical section for submitting goroutines: they find either the edge or the poison.
 	r.Scope.Submitting.Lock()
 	defer r.Scope.Submitting.Unlock()
-	cause := r.err
-	if r.Kind == WaitBody {
-		cause = r.poison.Load()
-		w.fail(r.Scope, &r.Node, r.member, cause, g.remembers(r, cause))
-		return
-	}
 	if r.isStep() {
 		r.Steps.Errs[r.Step] = r.err
 	}
-	recordPoison(r.Scope, &r.Node, r.member, cause)
-	w.fail(r.Scope, &r.Node, r.member, cause, false)
+	recordPoison(r.Scope, &r.Node, r.member, r.err)
+	w.fail(r.Scope, &r.Node, r.err, 0)
+}
+
+// pass is graphRelease for a wait or a merge whose predecessors have failed, or a merge that has
+// failed. It leaves no other data undefined, so that the successors are skipped that depend on a
+// failed task.
+func (g *graph) pass(r *Record, w *successors) {
+	spin.Perturb()
+	r.Scope.Submitting.Lock()
+	defer r.Scope.Submitting.Unlock()
+	if r.Kind == mergeBody && r.err != nil {
+		recordPoison(r.Scope, &r.Node, r.member, r.err)
+	}
+	w.fail(r.Scope, &r.Node, nil, 0)
 }
 
 // recordPoison records the accesses of node n of s, which failed with cause.
@@ -322,25 +380,19 @@ func recordPoison(s *Scope, n *deps.Node, member *Group, cause *Error) {
 	eachPoisonedAccess(s, n, member, func(t poisonedAccess) { s.Graph.addPoison(t, cause) })
 }
 
-// fail completes node n of s, of a task in group member, whose successors are skipped because of
-// cause. If remembered is true, n is a wait, and the poisoned accesses determine which successors
-// are skipped.
+// fail completes node n of s. Of its successors, those up to task last, or all if it is 0, are
+// skipped because of cause if that is not nil; the others if they depend on a failed task.
 // Requires: submitting held.
-func (w *successors) fail(s *Scope, n *deps.Node, member *Group, cause *Error, remembered bool) {
-	s.Graph.Domain.Complete(n, func(next *deps.Node, last bool) {
-		r, _ := next.Owner.(*Record)
-		merge := r != nil && r.Kind == mergeBody
-		poison := cause
-		if remembered && !merge {
-			poison = poisonMet(s, next)
+func (w *successors) fail(s *Scope, n *deps.Node, cause *Error, last deps.TaskID) {
+	s.Graph.Domain.Complete(n, func(next *deps.Node, ready bool) {
+		e := cause
+		if e == nil || last > 0 && submittedAfter(next, last) {
+			e = poisonMet(s, next)
 		}
-		if poison != nil {
-			blame(next, poison)
+		if e != nil {
+			blame(next, e)
 		}
-		if merge {
-			r.addPoisonedInput(s, n, member, cause)
-		}
-		if last {
+		if ready {
 			w.add(next)
 		}
 	})

@@ -35,6 +35,7 @@ type Group struct {
 	Live     atomic.Int64
 	failures FailedError // guarded by failureLog.Failing
 	Index    int32       // of a group of an iteration, from 1
+	last     deps.TaskID // the last task before its wait, 0 until then; guarded by the submitting of home
 	// wrote is what tasks of the group were submitted to write, where accelerators may have it;
 	// guarded by the submitting of home.
 	Wrote      map[*memory.Buffer]*deps.Set
@@ -82,6 +83,18 @@ func (g *Group) Within(o *Group) bool {
 		}
 	}
 	return false
+}
+
+// reported returns the last task that was submitted before a wait reported the failures of g: its
+// own or that of a group around it. It returns 0 if there was none.
+// Requires: the submitting of home held.
+func (g *Group) reported() (last deps.TaskID) {
+	for ; g != nil; g = g.Outer {
+		if g.last > 0 && (last == 0 || g.last < last) {
+			last = g.last
+		}
+	}
+	return last
 }
 
 // enter counts a task in.

@@ -61,6 +61,11 @@ func (g *graph) movePoison(p *memory.Buffer) {
 		t.region = p.MovedRegion(t.region)
 		g.addPoison(t, e)
 	}
+	for i := range g.reported {
+		if t := &g.reported[i]; t.region.Buffer == p.ID {
+			t.region = p.MovedRegion(t.region)
+		}
+	}
 }
 
 // FollowGrowth replaces the buffers of accesses, of a new task of s, by those into which they have
@@ -112,46 +117,6 @@ func (g *Reduction) FollowGrowth() {
 		moved.Add(from.MovedRegion(r))
 	}
 	g.Regions = moved
-}
-
-// A poisonedInput is a poisoned access for which a merge has waited.
-type poisonedInput struct {
-	poisonedAccess
-	err *Error
-}
-
-// addPoisonedInput records in merge r the accesses of node failed of s, for which r has waited.
-// Requires: submitting held.
-func (r *Record) addPoisonedInput(s *Scope, failed *deps.Node, member *Group, cause *Error) {
-	eachPoisonedAccess(s, failed, member, func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, cause}) })
-}
-
-// releaseMerge is graphRelease for a merge that has failed or has waited for failed tasks. Only
-// those successors are skipped that would have waited for the failed tasks without the merge.
-func (g *graph) releaseMerge(r *Record, w *successors) {
-	r.Scope.Submitting.Lock()
-	defer r.Scope.Submitting.Unlock()
-	if r.err != nil {
-		r.poisonedInputs = append(r.poisonedInputs, poisonedInput{poisonedAccess{r.mergeTarget.Whole(), deps.InOut, 0, nil}, r.err})
-		recordPoison(r.Scope, &r.Node, r.member, r.err)
-	}
-	g.Domain.Complete(&r.Node, func(n *deps.Node, last bool) {
-		for i := range n.Accesses() {
-			a := accessOf(n, i)
-			region := r.RT.Buffers.RegionNow(&r.Scope.Memory, a.Region)
-			for _, t := range r.poisonedInputs { // the buffer may have grown again since they were recorded, or since s was submitted
-				if t.orders(&a) && r.RT.Buffers.RegionNow(&r.Scope.Memory, t.region).Overlaps(region) {
-					blame(n, t.err)
-				}
-			}
-			if s, ok := n.Owner.(*Record); ok && s.Kind == mergeBody { // the buffer has grown again
-				s.poisonedInputs = append(s.poisonedInputs, r.poisonedInputs...)
-			}
-		}
-		if last {
-			w.add(n)
-		}
-	})
 }
 
 // endMerge drops the parts of b when the merge and the tasks that used them have finished. Kernels

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
@@ -285,6 +286,7 @@ func (s *Scope) Forget(b deps.BufferID) error {
 	s.Submitting.Lock()
 	defer s.Submitting.Unlock()
 	delete(s.Graph.Poisoned, b)
+	s.Graph.reported = slices.DeleteFunc(s.Graph.reported, func(t reportedPoison) bool { return t.region.Buffer == b })
 	if s.Graph.Domain == nil {
 		return nil
 	}
@@ -346,6 +348,7 @@ func (r *Record) enterLinks() {
 			l.outside.Store(e)
 		}
 		r.links = append(r.links, l)
+		r.Scope.Graph.passing.Add(1)
 		spin.Perturb()
 		if l.Enter(r.Scope.Graph.Domain, r.TaskID(), a) {
 			l.act(l.After(deps.Arrive), nil)
@@ -387,6 +390,10 @@ func (l *link) poisonInside() {
 // Requires: submitting held.
 func ForgetFailures(s *Scope) {
 	clear(s.Graph.Poisoned)
+	if s.Graph.passing.Load() == 0 {
+		s.Graph.reported = nil
+	}
+	s.Graph.waited = s.RT.lastTask()
 	if s.Program() {
 		return
 	}
@@ -437,8 +444,41 @@ func (l *link) act(a deps.LinkAction, w *successors) {
 		w.complete(s, l.Opener(), nil, l.outside.Load())
 		w.drop(s)
 	case deps.CompleteOuter:
-		w.complete(l.scope, &l.Outer, l.member, l.failed())
+		w.completeOuter(l)
 	}
+}
+
+// completeOuter completes the outer node of l.
+func (w *successors) completeOuter(l *link) {
+	g := &l.scope.Graph
+	defer g.passing.Add(-1)
+	e := l.failed()
+	if e == nil {
+		g.Domain.Finish(&l.Outer, w.add)
+		return
+	}
+	l.scope.Submitting.Lock()
+	defer l.scope.Submitting.Unlock()
+	last := l.reported()
+	eachPoisonedAccess(l.scope, &l.Outer, l.member, func(t poisonedAccess) {
+		if last == 0 {
+			g.addPoison(t, e)
+		} else {
+			g.reported = append(g.reported, reportedPoison{t, e, last})
+		}
+	})
+	w.fail(l.scope, &l.Outer, e, last)
+}
+
+// reported returns the last task that was submitted before a wait reported the failure of l, which
+// may have waited longer than its task. It returns 0 if there was no such wait.
+// Requires: submitting held.
+func (l *link) reported() deps.TaskID {
+	last, waited := l.member.reported(), l.scope.Graph.waited
+	if l.inside.Load() != nil && waited >= l.Outer.ID && (last == 0 || waited < last) {
+		return waited
+	}
+	return last
 }
 
 // complete completes node n in scope s, which belongs to a link or to a task with early release. e
@@ -451,7 +491,7 @@ func (w *successors) complete(s *Scope, n *deps.Node, member *Group, e *Error) {
 	s.Submitting.Lock()
 	defer s.Submitting.Unlock()
 	recordPoison(s, n, member, e)
-	w.fail(s, n, member, e, false)
+	w.fail(s, n, e, 0)
 }
 
 // shutLinks ends the links of r if its body has not run, because r has failed or was skipped.

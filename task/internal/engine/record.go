@@ -136,9 +136,8 @@ type attempts struct {
 
 // A merging is the part of a task that concerns merged buffers.
 type merging struct {
-	mergeTarget    *memory.Buffer  // of a merge task: the buffer into which it moves the parts
-	poisonedInputs []poisonedInput // of a merge task
-	Merged         int64           // of a kernel task: Scope.Memory.Merged when it was submitted
+	mergeTarget *memory.Buffer // of a merge task: the buffer into which it moves the parts
+	Merged      int64          // of a kernel task: Scope.Memory.Merged when it was submitted
 }
 
 // clauses are the options of a task other than accesses.
@@ -357,7 +356,7 @@ func (d *Detail) clear() {
 		d.Accesses = nil
 	}
 	d.linking = linking{}
-	d.Work, d.outcome, d.Steps, d.mergeTarget, d.poisonedInputs, d.Merged = 0, nil, nil, nil, nil, 0
+	d.Work, d.outcome, d.Steps, d.mergeTarget, d.Merged = 0, nil, nil, nil, 0
 	if d.Replay != nil {
 		d.Replay.Release()
 		d.Replay = nil
