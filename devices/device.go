@@ -156,6 +156,16 @@ type LaunchHelper interface {
 	HelperAwake() bool
 }
 
+// Exposed is an optional interface of an Accelerator, for libraries of the process that access the
+// memory of the device themselves, such as MPI.
+type Exposed interface {
+	// Address returns the address of byte 0 of a buffer's mirror. Only memory that is mapped may be
+	// accessed.
+	Address(b deps.BufferID) (uintptr, error)
+	// Current makes the device the current one of the calling thread, as such libraries require.
+	Current() error
+}
+
 // A Transfer is one copy of a region between two address spaces.
 type Transfer struct {
 	Region   deps.Region

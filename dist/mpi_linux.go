@@ -26,6 +26,8 @@ type mpiTransport struct {
 	handler       Handler
 	matcher       matcher // of small messages
 	stopped       chan struct{}
+	// takesGPUMemory reports whether messages may be in memory of accelerators.
+	takesGPUMemory bool
 
 	mu       sync.Mutex
 	commands []func()
@@ -46,9 +48,48 @@ type mpiTransport struct {
 
 // A pendingSend is a large message whose receiver is not ready.
 type pendingSend struct {
-	data     []byte
+	data     message
 	priority int
 	done     func(error)
+}
+
+// A message is the memory of a large message: of the host, or of an accelerator.
+type message struct {
+	data  []byte
+	place DeviceMemory
+}
+
+func (m *message) length() int {
+	if m.place.Current != nil {
+		return m.place.Bytes
+	}
+	return len(m.data)
+}
+
+// start has the library send or receive bytes [lo, hi) of m.
+func (m *message) start(c *mpi.Comm, send bool, lo, hi, peer, tag int, r *mpi.Request) error {
+	switch {
+	case m.place.Current == nil && send:
+		return c.Isend(m.data[lo:hi], peer, tag, r)
+	case m.place.Current == nil:
+		return c.Irecv(m.data[lo:hi], peer, tag, r)
+	}
+	if err := m.place.Current(); err != nil {
+		return err
+	}
+	if send {
+		return c.IsendAt(m.place.Address+uintptr(lo), hi-lo, peer, tag, r)
+	}
+	return c.IrecvAt(m.place.Address+uintptr(lo), hi-lo, peer, tag, r)
+}
+
+// startParts has the library send or receive m, and adds the parts to f.
+func (t *mpiTransport) startParts(f *flight, m message, send bool, peer, tag int) {
+	for lo, n := 0, m.length(); lo < n && f.err == nil; lo += part {
+		f.requests = append(f.requests, mpi.Request{})
+		f.err = m.start(t.data, send, lo, min(n, lo+part), peer, tag, &f.requests[len(f.requests)-1])
+	}
+	t.flights = append(t.flights, f)
 }
 
 // readySends is the large messages to one rank whose receives are posted.
@@ -125,6 +166,7 @@ func (t *mpiTransport) open() (err error) {
 		return err
 	}
 	t.data, err = t.process.World().Dup()
+	t.takesGPUMemory = t.process.TakesGPUMemory()
 	t.tags, t.ready = make([]tagPool, t.process.World().Size()), make([]readySends, t.process.World().Size())
 	return err
 }
@@ -317,6 +359,26 @@ func (t *mpiTransport) Send(to int, key Key, priority int, data []byte, done fun
 		done(nil)
 		return
 	}
+	t.sendLarge(to, key, priority, message{data: data}, done)
+}
+
+// LeastInPlace implements DeviceTransport: smaller messages travel with their key.
+func (t *mpiTransport) LeastInPlace() int {
+	if !t.takesGPUMemory {
+		return -1
+	}
+	return eager + 1
+}
+
+func (t *mpiTransport) SendInPlace(to int, key Key, priority int, data DeviceMemory, done func(error)) {
+	t.sendLarge(to, key, priority, message{place: data}, done)
+}
+
+func (t *mpiTransport) RecvInPlace(from int, key Key, data DeviceMemory, done func(error)) {
+	t.recvLarge(from, key, message{place: data}, done)
+}
+
+func (t *mpiTransport) sendLarge(to int, key Key, priority int, data message, done func(error)) {
 	t.post(func() {
 		a, p := address{to, key}, pendingSend{data, priority, done}
 		if tag, ok := t.granted[a]; ok {
@@ -357,13 +419,7 @@ func (t *mpiTransport) sendData(to int, p grantedSend) {
 		t.sendReady(to)
 		p.done(err)
 	}}
-	for rest := p.data; len(rest) > 0 && f.err == nil; {
-		n := min(len(rest), part)
-		f.requests = append(f.requests, mpi.Request{})
-		f.err = t.data.Isend(rest[:n], to, tag, &f.requests[len(f.requests)-1])
-		rest = rest[n:]
-	}
-	t.flights = append(t.flights, f)
+	t.startParts(f, p.data, true, to, tag)
 }
 
 func (t *mpiTransport) Recv(from int, key Key, data []byte, done func(error)) {
@@ -377,6 +433,10 @@ func (t *mpiTransport) Recv(from int, key Key, data []byte, done func(error)) {
 		}
 		return
 	}
+	t.recvLarge(from, key, message{data: data}, done)
+}
+
+func (t *mpiTransport) recvLarge(from int, key Key, data message, done func(error)) {
 	t.post(func() {
 		if t.gone != nil {
 			done(t.gone)
@@ -394,18 +454,12 @@ func (t *mpiTransport) Recv(from int, key Key, data []byte, done func(error)) {
 }
 
 // recvData posts the receive of a large message and tells the sender its tag.
-func (t *mpiTransport) recvData(from, tag int, key Key, data []byte, done func(error)) {
-	f := &flight{want: len(data), done: func(err error) {
+func (t *mpiTransport) recvData(from, tag int, key Key, data message, done func(error)) {
+	f := &flight{want: data.length(), done: func(err error) {
 		t.tags[from].put(tag)
 		done(err)
 	}}
-	for rest := data; len(rest) > 0 && f.err == nil; {
-		n := min(len(rest), part)
-		f.requests = append(f.requests, mpi.Request{})
-		f.err = t.data.Irecv(rest[:n], from, tag, &f.requests[len(f.requests)-1])
-		rest = rest[n:]
-	}
-	t.flights = append(t.flights, f)
+	t.startParts(f, data, false, from, tag)
 	t.send(from, binary.LittleEndian.AppendUint32(keyed(mpiGrant, key, nil), uint32(tag)))
 }
 

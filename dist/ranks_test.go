@@ -46,7 +46,11 @@ func rankProgram(text string) int {
 		fmt.Println(err)
 		return 4
 	}
-	rt, err := task.New(task.Options{World: w, Devices: "smp:2"})
+	devices := "smp:2"
+	if name == "scans" {
+		devices = "smp:1,sim:2"
+	}
+	rt, err := task.New(task.Options{World: w, Devices: devices})
 	if err == nil {
 		err = rankPrograms[name](rt, w, argument)
 	}

@@ -30,6 +30,26 @@ type Transport interface {
 	Close(cause error) error
 }
 
+// A DeviceTransport is a Transport that also moves memory of accelerators.
+type DeviceTransport interface {
+	Transport
+	// LeastInPlace is the number of bytes from which on a message may be in memory of an
+	// accelerator on either side; negative if none may.
+	LeastInPlace() int
+	// SendInPlace and RecvInPlace are Send and Recv for such memory. What was written there has been
+	// written.
+	SendInPlace(to int, key Key, priority int, data DeviceMemory, done func(error))
+	RecvInPlace(from int, key Key, data DeviceMemory, done func(error))
+}
+
+// DeviceMemory is memory of an accelerator, which this process cannot access itself. Current makes
+// that the current one of the calling thread, as libraries that access it require.
+type DeviceMemory struct {
+	Address uintptr
+	Bytes   int
+	Current func() error
+}
+
 // A Handler receives control messages and failures from a Transport. Its methods do not block.
 type Handler interface {
 	Control(from int, message []byte)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -35,8 +36,7 @@ type World struct {
 
 	mu        sync.Mutex // over submission
 	directory directory
-	memory    []task.Memory // by buffer
-	reducers  map[deps.ReductionID]task.Reducer
+	data      messageData
 	log       submissionLog
 	waits     uint64
 	counted   Stats
@@ -46,6 +46,16 @@ type World struct {
 	ended     chan struct{} // closed by Close
 	beating   sync.WaitGroup
 	closeOnce sync.Once
+}
+
+// messageData is what messages are made of. World.mu guards all but inPlace.
+type messageData struct {
+	memory   []task.Memory // by buffer
+	reducers map[deps.ReductionID]task.Reducer
+	// leastInPlace is the bytes from which on messages may be in memory of accelerators; negative for
+	// none.
+	leastInPlace int
+	inPlace      atomic.Uint64 // messages that were
 }
 
 // NewWorld returns the world of a transport, and starts that.
@@ -61,7 +71,7 @@ func newWorld(t Transport, o Options, exit func(int)) (*World, error) {
 		w.options.Errors = os.Stderr
 	}
 	w.directory.me, w.directory.ranks = int32(w.rank), int32(w.size)
-	w.reducers = map[deps.ReductionID]task.Reducer{}
+	w.data.reducers = map[deps.ReductionID]task.Reducer{}
 	w.control.init(w)
 	if err := t.Start(w); err != nil {
 		return nil, err
@@ -79,6 +89,7 @@ func (w *World) Size() int { return w.size }
 type Stats struct {
 	Tasks    uint64 // submitted, on whichever rank they run
 	Messages uint64 // sent and received by this rank
+	InPlace  uint64 // of these, the ones from or to memory of an accelerator
 }
 
 // Stats returns the counts so far: of a goroutine that does not submit, up to the latest 64 tasks.
@@ -88,6 +99,7 @@ func (w *World) Stats() Stats {
 	if w.log.recent.submitter == goid.Of() {
 		w.flush()
 	}
+	w.counted.InPlace = w.data.inPlace.Load()
 	return w.counted
 }
 
@@ -99,6 +111,10 @@ func (w *World) Attach(local *task.LocalTasks) error {
 		return errors.New("dist: the world has a runtime already")
 	}
 	w.local = local
+	w.data.leastInPlace = -1
+	if t, ok := w.transport.(DeviceTransport); ok && t.LeastInPlace() >= 0 && local.KeepRoom() {
+		w.data.leastInPlace = t.LeastInPlace()
+	}
 	if w.control.failed != nil {
 		return w.control.failed
 	}
@@ -151,7 +167,7 @@ func Distribute[T any](rt *task.Runtime, x []T, d Distribution) error {
 		return fmt.Errorf("dist: distribute %d elements: the slice has owners already", len(x))
 	}
 	w.directory.buffers[w.directory.add(m.Buffer, l)].elem = int64(m.Elem)
-	w.memory = append(w.memory, m)
+	w.data.memory = append(w.data.memory, m)
 	w.log.noteBuffer(d.name, len(x), m.Elem, l.owners)
 	return nil
 }
@@ -175,8 +191,8 @@ func (w *World) Submit(t *task.Submission) (here bool, err error) {
 	}
 	for i := range t.Reducers {
 		o := &t.Reducers[i]
-		if id := t.Accesses[o.Access].Op; w.reducers[id] == (task.Reducer{}) {
-			w.reducers[id] = *o
+		if id := t.Accesses[o.Access].Op; w.data.reducers[id] == (task.Reducer{}) {
+			w.data.reducers[id] = *o
 		}
 	}
 	w.note(t.Name, rank, t.Accesses)
@@ -253,16 +269,21 @@ const firstOfAll = 1 << 40
 var modes = [...]deps.Mode{stepSend: deps.In, stepRecv: deps.Out, stepFold: deps.InOut, stepFill: deps.Out}
 
 func (w *World) postStep(s step, priority int) error {
-	m := w.memory[s.buffer]
+	m := w.data.memory[s.buffer]
 	access := []deps.Access{{Region: s.region, Mode: modes[s.kind]}}
-	o := w.reducers[s.op]
+	o := w.data.reducers[s.op]
 	if s.kind == stepFill {
 		return w.local.Go("fill", access, priority, func(*task.Scope) error {
 			o.Fill(m.Data, s.region)
 			return nil
 		})
 	}
-	return w.local.Go(s.kind.String(), access, priority+firstOfAll, func(scope *task.Scope) error {
+	inPlace := w.data.mayBeInPlace(&s, &m)
+	submit := w.local.Go
+	if inPlace {
+		submit = w.local.GoInPlace
+	}
+	return submit(s.kind.String(), access, priority+firstOfAll, func(scope *task.Scope) error {
 		e, err := scope.Event()
 		if err != nil {
 			return err
@@ -273,8 +294,43 @@ func (w *World) postStep(s step, priority int) error {
 			}
 			e.Fulfill(err) // an error would say that done was called twice
 		})
+		if inPlace {
+			moveInPlace(w, s, m, access[0], priority, done)
+			return nil
+		}
 		w.move(s, m, o, priority, done)
 		return nil
+	})
+}
+
+// mayBeInPlace reports whether the message of s may be in memory of an accelerator.
+func (d *messageData) mayBeInPlace(s *step, m *task.Memory) bool {
+	return d.leastInPlace >= 0 && s.kind <= stepRecv && s.region.Contiguous() && s.region.Len()*int64(m.Elem) >= int64(d.leastInPlace)
+}
+
+// moveInPlace is World.move from or to where the data are, on an accelerator or the host.
+func moveInPlace(w *World, s step, m task.Memory, a deps.Access, priority int, done func(error)) {
+	w.local.Hold(s.kind.String(), a, func(h *task.Held, err error) {
+		if err != nil {
+			done(err)
+			return
+		}
+		release := func(err error) {
+			h.Release(err)
+			done(err)
+		}
+		if h.Address == 0 {
+			w.move(s, m, task.Reducer{}, priority, release)
+			return
+		}
+		w.data.inPlace.Add(1)
+		t := w.transport.(DeviceTransport)
+		data := DeviceMemory{h.Address, int(s.region.Len()) * m.Elem, h.Current}
+		if s.kind == stepSend {
+			t.SendInPlace(int(s.peer), s.key, priority, data, release)
+		} else {
+			t.RecvInPlace(int(s.peer), s.key, data, release)
+		}
 	})
 }
 

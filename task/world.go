@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/kernels"
@@ -294,6 +296,71 @@ type LocalTasks struct{ rt *engine.Runtime }
 
 // Go submits a task with accesses whose body has a Scope.
 func (l *LocalTasks) Go(label string, accesses []deps.Access, priority int, body func(*Scope) error) error {
+	return l.submit(label, accesses, priority, body, false)
+}
+
+// GoInPlace is Go for a task whose data stay where they are: its body accesses them by Hold.
+func (l *LocalTasks) GoInPlace(label string, accesses []deps.Access, priority int, body func(*Scope) error) error {
+	return l.submit(label, accesses, priority, body, true)
+}
+
+// A Held is data that a task holds where they are.
+type Held struct {
+	// Address is that of the first element in the memory of an accelerator, 0 if the host has the
+	// data.
+	Address uintptr
+	on      devices.Exposed
+	set     machine.WorkingSet
+	of      *engine.Runtime
+}
+
+// Current makes the accelerator of the data the current one of the calling thread.
+func (h *Held) Current() error { return h.on.Current() }
+
+// Release ends the use of the data. With a nil err, data that were written are valid there and
+// nowhere else.
+func (h *Held) Release(err error) { h.of.Topology.Machine.ReleaseSet(&h.set, err) }
+
+// Hold makes the data of an access valid where most of the program uses them, and calls then with
+// them, which must not block: on the accelerator that alone has what is read, or had what is
+// overwritten, if its memory has addresses; else on the host. After an error there is nothing to
+// release.
+func (l *LocalTasks) Hold(label string, a deps.Access, then func(*Held, error)) {
+	l.hold(label, a, true, then)
+}
+
+func (l *LocalTasks) hold(label string, a deps.Access, inPlace bool, then func(*Held, error)) {
+	m := l.rt.Topology.Machine
+	h := &Held{of: l.rt, set: machine.WorkingSet{Accesses: []deps.Access{a}, Label: label}}
+	if inPlace {
+		h.set.PlaceMessage(m)
+	}
+	at := h.set.Space
+	h.set.Ready = func(ws *machine.WorkingSet, err error) {
+		if err == nil && at != devices.Host {
+			h.on, h.Address, err = ws.Expose(a.Region)
+		}
+		if err == nil {
+			then(h, nil)
+			return
+		}
+		m.ReleaseSet(ws, err)
+		if at != devices.Host { // for example without memory for it
+			l.hold(label, a, false, then)
+			return
+		}
+		then(nil, err)
+	}
+	if m.Acquire(&h.set) {
+		then(h, nil)
+	}
+}
+
+// KeepRoom keeps memory of accelerators for Hold, and reports whether the memory of one has
+// addresses. It is called by World.Attach.
+func (l *LocalTasks) KeepRoom() bool { return l.rt.Topology.Machine.KeepRoom() }
+
+func (l *LocalTasks) submit(label string, accesses []deps.Access, priority int, body func(*Scope) error, inPlace bool) error {
 	s := &l.rt.Root
 	r, err := s.Begin(nil, engine.GoBody)
 	if err != nil {
@@ -307,6 +374,7 @@ func (l *LocalTasks) Go(label string, accesses []deps.Access, priority int, body
 		}
 		r.Work += deps.Bytes(accesses[i].Region.Len()) * l.rt.Buffers.ByID(accesses[i].Region.Buffer).Elem
 	}
+	r.Traits.Set(life.OrderOnly, inPlace)
 	if err := describeGo(l.rt, r, nil); err != nil {
 		_, err = s.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err))
 		return err

@@ -91,6 +91,20 @@ func (t *mirrorTable) addressOf(b deps.BufferID) (uint64, error) {
 	return uint64(m.base), nil
 }
 
+// Address implements devices.Exposed.
+func (d *Device) Address(b deps.BufferID) (uintptr, error) {
+	at, err := d.mirrors.addressOf(b)
+	return uintptr(at), err
+}
+
+// Current implements devices.Exposed.
+func (d *Device) Current() error {
+	if err := d.gpu.alive(); err != nil {
+		return err
+	}
+	return d.gpu.driver.Do(driver.CuCtxSetCurrent, d.gpu.context)
+}
+
 // Reserve creates the mirror of a buffer without memory, and requests the pinning of the buffer.
 // That continues in the background; copies of the buffer wait for it.
 func (d *Device) Reserve(b devices.Buffer) error {

@@ -249,3 +249,15 @@ func (d *Device) at(b deps.BufferID) unsafe.Pointer {
 	}
 	return m.base()
 }
+
+// Address implements devices.Exposed: the memory of a simulated device is memory of the process.
+func (d *Device) Address(b deps.BufferID) (uintptr, error) {
+	m, err := d.mirrors.get(b)
+	if err != nil {
+		return 0, err
+	}
+	return uintptr(m.base()), nil
+}
+
+// Current implements devices.Exposed.
+func (d *Device) Current() error { return d.alive() }

@@ -109,11 +109,16 @@ func (c *Comm) tag(tag int) uintptr {
 
 // begin takes a frame for a message of data.
 func (c *Comm) begin(call function, data []byte, rank, tag uintptr) (*frame, error) {
-	if len(data) > MaxMessage {
-		return nil, fmt.Errorf("mpi: %s: %d bytes: a message has at most %d: send it in parts", names[call], len(data), MaxMessage)
+	return c.beginAt(call, address(data), len(data), rank, tag)
+}
+
+// beginAt takes a frame for a message of bytes at an address.
+func (c *Comm) beginAt(call function, at uintptr, bytes int, rank, tag uintptr) (*frame, error) {
+	if bytes > MaxMessage {
+		return nil, fmt.Errorf("mpi: %s: %d bytes: a message has at most %d: send it in parts", names[call], bytes, MaxMessage)
 	}
 	f := frames.Get().(*frame)
-	f.args[0], f.args[1], f.args[2] = address(data), uintptr(len(data)), c.m.value[typeByte]
+	f.args[0], f.args[1], f.args[2] = at, uintptr(bytes), c.m.value[typeByte]
 	f.args[3], f.args[4], f.args[5] = rank, tag, c.handle
 	return f, nil
 }
@@ -159,6 +164,25 @@ func (c *Comm) Irecv(data []byte, from, tag int, r *Request) error {
 		return err
 	}
 	return c.start(fIrecv, f, data, r)
+}
+
+// IsendAt is Isend of bytes at an address that is no memory of Go, such as memory of a GPU: see
+// Process.TakesGPUMemory. Its device must be the current one of the calling thread.
+func (c *Comm) IsendAt(at uintptr, bytes, to, tag int, r *Request) error {
+	f, err := c.beginAt(fIsend, at, bytes, uintptr(to), uintptr(tag))
+	if err != nil {
+		return err
+	}
+	return c.start(fIsend, f, nil, r)
+}
+
+// IrecvAt is Irecv into bytes at such an address.
+func (c *Comm) IrecvAt(at uintptr, bytes, from, tag int, r *Request) error {
+	f, err := c.beginAt(fIrecv, at, bytes, c.source(from), c.tag(tag))
+	if err != nil {
+		return err
+	}
+	return c.start(fIrecv, f, nil, r)
 }
 
 func (c *Comm) start(call function, f *frame, data []byte, r *Request) error {

@@ -109,17 +109,43 @@ func (m *Process) Version() string   { return m.version() }
 func (m *Process) Path() string      { return m.path }
 func (m *Process) Interface() string { return m.table.name }
 
-// TakesGPUMemory reports whether messages may be in memory of NVIDIA GPUs, according to the
-// library.
+// GPUVariable is the environment variable that says whether messages may be in memory of GPUs, in
+// place of the library: on or off.
+const GPUVariable = "GOMPSS_MPI_GPU"
+
+// TakesGPUMemory reports whether messages may be in memory of NVIDIA GPUs: as GPUVariable says,
+// else according to the library and the variables by which users switch its support on or off.
 //
-// Source: MPIX_Query_cuda_support, an extension of Open MPI and MPICH. For a library without it,
-// such as Intel MPI, the result is false.
+// Source: MPIX_Query_cuda_support, an extension of Open MPI and MPICH; MPIR_CVAR_ENABLE_GPU of
+// MPICH, MPICH_GPU_SUPPORT_ENABLED of Cray MPICH, MV2_USE_CUDA of MVAPICH2.
 func (m *Process) TakesGPUMemory() bool {
+	if said, known := gpuSupport(os.Getenv); known {
+		return said
+	}
 	if m.queryCUDA == 0 {
 		return false
 	}
 	r, _, _ := purego.SyscallN(m.queryCUDA)
 	return int32(r) == 1
+}
+
+// gpuSupport returns what the environment says of messages in memory of GPUs.
+func gpuSupport(getenv func(string) string) (on, known bool) {
+	switch getenv(GPUVariable) {
+	case "on":
+		return true, true
+	case "off":
+		return false, true
+	}
+	if getenv("MPIR_CVAR_ENABLE_GPU") == "0" {
+		return false, true
+	}
+	for _, name := range []string{"MPICH_GPU_SUPPORT_ENABLED", "MV2_USE_CUDA"} {
+		if v := getenv(name); v != "" {
+			return v == "1", true
+		}
+	}
+	return false, false
 }
 
 // SignalsRepaired returns how many signal handlers the library had replaced.

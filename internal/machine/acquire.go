@@ -142,6 +142,8 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	if s.residency != nil {
 		s.residency.UnpinAll(ws.need.Granules())
 	}
+	s.held -= ws.room
+	ws.room = 0
 	m.planner.setWaits(ws, nil)
 	ws.reset()
 	m.planner.admitWaiting(s)

@@ -70,8 +70,10 @@ type space struct {
 	retired     *devices.DeviceError
 	plan        coherence.Plan         // for startSingleSpace
 	freeKernels []*coherence.Operation // without users, to be reused
-	launching   atomic.Int32           // launches past the actions that have not returned
-	_           [128]byte
+	// messages is how many granules messages may hold, and held how many they do; under Machine.mu.
+	messages, held int
+	launching      atomic.Int32 // launches past the actions that have not returned
+	_              [128]byte
 }
 
 // Open opens the devices that a specification names, such as "smp:2,sim:4" or

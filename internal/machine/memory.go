@@ -99,10 +99,10 @@ func (m *Machine) CheckFits(accesses []deps.Access, d devices.Device) error {
 	for i := range accesses {
 		coherence.EachGranules(accesses[i].Region, m.planner.buffers.get(accesses[i].Region.Buffer).Elem, s.residency.Granule(), func(lo, hi int) { sum += hi - lo })
 	}
-	if sum <= s.residency.Limit() {
+	if sum <= s.limit() {
 		return nil
 	}
-	if n := len(m.planner.granulesOf(s, accesses)); n > s.residency.Limit() {
+	if n := len(m.planner.granulesOf(s, accesses)); n > s.limit() {
 		return m.planner.noSpace(s, accesses, "", ir.Pos{}, n)
 	}
 	return nil
@@ -231,7 +231,7 @@ func (p *planner) noSpace(s *space, accesses []deps.Access, label string, pos ir
 		Label:   label,
 		Pos:     pos,
 		Need:    deps.Bytes(n) * s.residency.Granule(),
-		Memory:  deps.Bytes(s.residency.Limit()) * s.residency.Granule(),
+		Memory:  deps.Bytes(s.limit()) * s.residency.Granule(),
 		Granule: s.residency.Granule(),
 	}
 	for i := range accesses {

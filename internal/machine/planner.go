@@ -69,7 +69,7 @@ func (p *planner) admitWaiting(s *space) {
 		}
 		p.collectNeed(ws, s)
 		victims, ok := s.residency.Reserve(&ws.need, ws.victims[:0])
-		if n := len(ws.need.Granules()); n > s.residency.Limit() {
+		if n := len(ws.need.Granules()); n > s.limit() {
 			s.queue.pop()
 			ws.need.Reset()
 			p.fail(ws, p.noSpace(s, ws.Accesses, ws.Label, ws.Pos, n))

@@ -61,6 +61,7 @@ type progress struct {
 	kernel      []*coherence.Operation // its kernel once Launched was called, by access
 	launchesNow bool                   // Start issues its kernel, past the actions
 	events      []devices.Event        // of waits, for the device
+	room        int                    // granules of space.held, for a message
 }
 
 // A setState says where a WorkingSet is in its life.
