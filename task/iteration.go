@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -60,7 +61,11 @@ func (l *recording) followGrowth(t *memory.Table) {
 	for i := range l.steps {
 		s := &l.steps[i]
 		move(s.accesses)
-		for _, d := range []*taskTemplate{s.template, s.requested} {
+		templates := []*taskTemplate{s.template}
+		if len(l.current) > 0 {
+			templates = append(templates, l.current[i].template)
+		}
+		for _, d := range templates {
 			if d == nil {
 				continue
 			}
@@ -108,12 +113,20 @@ type Iteration struct {
 	failures stepFailures
 	graph    graphReplay
 	recorder Recorder // the recorder of ReplayOrRecord
+	contents contentVersions
 	recording
+}
+
+// contentVersions counts the calls that changed the contents of the steps.
+type contentVersions struct {
+	requested int64        // guarded by Iteration.mu
+	begun     atomic.Int64 // the contents of the latest replay that has begun
 }
 
 // A recording contains the steps of an iteration.
 type recording struct {
 	steps      []step
+	current    []stepContent // of the replay that runs, or was the last to run
 	uses       []use
 	succs      []int32 // the successors of all steps, concatenated
 	preds      []int32 // the predecessors, likewise
@@ -129,13 +142,19 @@ type recording struct {
 	reductions []*engine.Reduction
 }
 
+// A stepContent is the part of a step that may differ from replay to replay.
+type stepContent struct {
+	body     func() error
+	nested   func(*Scope) error // instead of body
+	template *taskTemplate      // instead of body and nested
+	label    string
+	origin   uintptr // as in a record
+}
+
 // A step is one task of an iteration.
 type step struct {
-	body        func() error
-	nested      func(*Scope) error // instead of body
-	template    *taskTemplate      // instead of body and nested
-	requested   *taskTemplate      // the template for the latest call of Replay; guarded by Iteration.mu
-	combines    *engine.Reduction  // instead of all three: a step added by the runtime that combines a reduction
+	stepContent                   // for the latest call of Replay; guarded by Iteration.mu
+	combines    *engine.Reduction // instead of all three: a step added by the runtime that combines a reduction
 	accesses    []deps.Access
 	preds       int32
 	firstPred   int32 // its predecessors are preds[firstPred:lastPred]
@@ -146,8 +165,6 @@ type step struct {
 	group       int32 // it is in groups[group-1]
 	waits       int32 // it represents the wait for groups[waits-1]
 	undeferred  bool  // all later steps depend on it
-	label       string
-	origin      uintptr // as in a record
 }
 
 // A use is an access as the program specified it, for comparison.
@@ -310,9 +327,15 @@ func (it *Iteration) replay(g *engine.Group) (Task, error) {
 		return Task{}, err
 	}
 	t.group = g
+	t.contents, t.version = t.contents[:0], it.contents.requested
+	if it.contents.begun.Load() != t.version {
+		for i := range it.steps {
+			t.contents = append(t.contents, it.steps[i].stepContent)
+		}
+	}
 	t.templates = t.templates[:0]
 	for _, i := range it.dynamic {
-		t.templates = append(t.templates, it.steps[i].requested)
+		t.templates = append(t.templates, it.steps[i].template)
 	}
 	task, err := submitIteration(it.rt, t)
 	if errors.Is(err, errGrown) { // after the check
@@ -347,12 +370,12 @@ func (it *Iteration) usesGone() error {
 	for i := range it.steps {
 		s := &it.steps[i]
 		switch {
-		case s.requested == nil:
+		case s.template == nil:
 			if err := it.holds(s.accesses); err != nil {
 				return err
 			}
 		default:
-			if b := s.requested.hold.Gone(); b != nil {
+			if b := s.template.hold.Gone(); b != nil {
 				return goneError(b, it.userOf(b))
 			}
 		}
@@ -365,13 +388,13 @@ func (it *Iteration) userOf(b *memory.Buffer) string {
 	for i := range it.steps {
 		s := &it.steps[i]
 		accesses, label := s.accesses, s.label
-		if d := s.requested; d != nil {
+		if d := s.template; d != nil {
 			if accesses = d.accesses; label == "" && d.kernel != nil {
 				label = d.kernel.Name
 			}
 		}
 		uses := slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.ID })
-		if d := s.requested; d != nil {
+		if d := s.template; d != nil {
 			uses = uses || slices.ContainsFunc(d.args, func(a devices.Arg) bool { return a.InMemory() && a.Buffer == b.ID })
 		}
 		if uses {
@@ -473,8 +496,8 @@ func (f *stepFailures) Skipped(i int32) error {
 
 // Fail implements replay.Failures.
 func (f *stepFailures) Fail(i int32, cause error) {
-	s := &f.it.steps[i]
-	e := &engine.Error{Task: deps.TaskID(i) + 1, Label: s.label, Device: "smp", Pos: s.position(), Cause: cause}
+	s, now := &f.it.steps[i], &f.it.current[i]
+	e := &engine.Error{Task: deps.TaskID(i) + 1, Label: now.label, Device: "smp", Pos: now.position(), Cause: cause}
 	f.failing.Lock()
 	defer f.failing.Unlock()
 	if errors.Is(cause, engine.ErrSkipped) {

@@ -114,9 +114,7 @@ func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *engin
 	}
 	if r.old != nil {
 		if s := r.expected(); s != nil && r.sameAsBefore(s, nested != nil, options) {
-			if s.body, s.nested = body, nested; !r.old.tasks {
-				r.old.run.SetBody(r.at, body)
-			}
+			s.body, s.nested = body, nested
 			r.at++
 			return nil
 		}
@@ -180,7 +178,7 @@ func (r *Recorder) take(d *taskTemplate, g *engine.Group) error {
 	if r.old != nil {
 		if s := r.expected(); s != nil && s.template != nil && s.template.same(d) {
 			d.shareReductions(s.template)
-			s.template, s.requested = d, d
+			s.template = d
 			r.at++
 			return nil
 		}
@@ -204,7 +202,7 @@ func (r *Recorder) expected() *step {
 func (r *Recorder) addDescribed(d *taskTemplate) error {
 	at := int32(len(r.fresh.uses))
 	r.fresh.tasks = true
-	if err := r.addStep(step{template: d, requested: d, uses: at, usesEnd: at, label: d.label, group: d.group, undeferred: d.traits.Is(life.Undeferred)}, d.accesses); err != nil {
+	if err := r.addStep(step{stepContent: stepContent{template: d, label: d.label}, uses: at, usesEnd: at, group: d.group, undeferred: d.traits.Is(life.Undeferred)}, d.accesses); err != nil {
 		return r.stepError(err)
 	}
 	return nil
@@ -220,7 +218,7 @@ func (r *Recorder) record(body func() error, nested func(*Scope) error, options 
 // add appends a step and finds its predecessors.
 func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
 	r.fresh.tasks = r.fresh.tasks || nested != nil || wantsTasks(r.rt)
-	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: engine.Unlabelled}
+	s := step{stepContent: stepContent{body: body, nested: nested, label: engine.Unlabelled}, uses: int32(len(r.fresh.uses))}
 	var accesses []deps.Access
 	var ready engine.RecordList
 	defer r.rt.StartAll(&ready)
@@ -370,7 +368,7 @@ func (r *Recorder) closeReductions(end func(*engine.Reduction) bool) {
 		}
 		at := int32(len(r.fresh.uses))
 		r.fresh.reductions = append(r.fresh.reductions, g)
-		r.append(step{combines: g, uses: at, usesEnd: at, label: "combine " + g.Op.Name}, accesses, len(r.edges))
+		r.append(step{stepContent: stepContent{label: "combine " + g.Op.Name}, combines: g, uses: at, usesEnd: at}, accesses, len(r.edges))
 	}
 	clear(r.open[len(kept):])
 	r.open = kept
@@ -441,7 +439,7 @@ func (r *Recorder) addWait(g *engine.Group) {
 			r.edge(since, int32(i), int32(len(r.fresh.steps)))
 		}
 	}
-	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.Index, undeferred: true}, nil, since)
+	r.append(step{stepContent: stepContent{body: func() error { return nil }, label: "wait"}, uses: at, usesEnd: at, waits: g.Index, undeferred: true}, nil, since)
 }
 
 // keepBuffers adds the buffers of a step, accessed or not, to those of its recording. It is called
@@ -488,6 +486,11 @@ func (r *Recorder) finish(it *Iteration) {
 	it.recording = r.fresh
 	it.args = args
 	it.groups = r.groups
+	it.current = make([]stepContent, len(it.steps))
+	for i := range it.steps {
+		it.current[i] = it.steps[i].stepContent
+	}
+	it.contents.begun.Store(it.contents.requested)
 	it.linkSteps(r.edges)
 	it.accesses = together(it.accesses)
 	for _, a := range it.accesses {

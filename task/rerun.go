@@ -190,21 +190,21 @@ func (it *Iteration) rebind(gone bool) error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if !s.requested.dynamic() && cpucode.VariableChanged(&it.rt.Buffers, s.requested.kernel, s.requested.args) == nil {
+		if !s.template.dynamic() && cpucode.VariableChanged(&it.rt.Buffers, s.template.kernel, s.template.args) == nil {
 			continue
 		}
-		d, err := describeStep(it.rt, s.requested.kernel, s.requested.given, s.requested.options)
-		if s.requested.stale = err != nil; err != nil {
+		d, err := describeStep(it.rt, s.template.kernel, s.template.given, s.template.options)
+		if s.template.stale = err != nil; err != nil {
 			failed = fmt.Errorf("task: replay: step %d: %w", i, err)
 			continue
 		}
-		d.group = s.requested.group
-		if d.same(s.requested) {
-			d.shareReductions(s.requested)
+		d.group = s.template.group
+		if d.same(s.template) {
+			d.shareReductions(s.template)
 		} else {
 			it.moved = true
 		}
-		s.requested = d
+		s.template = d
 	}
 	if failed == nil && gone {
 		failed = it.usesGone()
@@ -254,8 +254,8 @@ func (t *replayRun) Start(r *engine.Record) {
 
 // submit submits one step.
 func (w *graphReplay) submit(s *engine.Scope, i int32) error {
-	step := &w.it.steps[i]
-	r, err := s.Begin(s.Group, step.kind())
+	step, now := &w.it.steps[i], &w.it.current[i]
+	r, err := s.Begin(s.Group, step.kind(now))
 	if err != nil {
 		return err
 	}
@@ -265,13 +265,13 @@ func (w *graphReplay) submit(s *engine.Scope, i int32) error {
 		r.Group = w.it.groups[step.group-1]
 	}
 	switch {
-	case step.template != nil:
-		step.template.fill(r)
+	case now.template != nil:
+		now.template.fill(r)
 	case step.combines != nil:
 		fillCombination(step.combines, r, step)
 	default:
-		r.Body, r.Label, r.Origin = step.body, step.label, step.origin
-		setNested(r, step.nested)
+		r.Body, r.Label, r.Origin = now.body, now.label, now.origin
+		setNested(r, now.nested)
 		r.Accesses = append(r.Accesses, step.accesses...)
 		r.Traits.Set(life.Relaxed, engine.HasConcurrent(r))
 		r.Item.Allowed = w.it.rt.Topology.HostOnly()
@@ -284,11 +284,12 @@ func (w *graphReplay) submit(s *engine.Scope, i int32) error {
 	return nil
 }
 
-func (s *step) kind() engine.BodyKind {
+// kind returns the kind of the task of s whose content is now.
+func (s *step) kind(now *stepContent) engine.BodyKind {
 	switch {
 	case s.combines != nil:
 		return engine.CombineBody
-	case s.template != nil && s.template.kernel != nil:
+	case now.template != nil && now.template.kernel != nil:
 		return engine.KernelBody
 	}
 	return engine.GoBody

@@ -27,7 +27,7 @@ func originOf(f any) Option {
 }
 
 // position returns the source position of the body of a step.
-func (s *step) position() ir.Pos {
+func (s *stepContent) position() ir.Pos {
 	switch {
 	case s.origin != 0:
 		return engine.PositionOf(s.origin)

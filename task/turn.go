@@ -146,6 +146,8 @@ func (a *Arg[T]) changedSinceReplay() bool { return a.changed }
 type replayRun struct {
 	it        *Iteration
 	index     int
+	contents  []stepContent   // of all steps, if they differ from those of the replay before
+	version   int64           // of the contents
 	templates []*taskTemplate // of the steps that are dynamic
 	group     *engine.Group
 	body      func() error // of the task, where the steps are none
@@ -185,9 +187,16 @@ func (t *replayRun) begin() {
 	for _, a := range it.args {
 		a.load(t.index)
 	}
-	for k, i := range it.dynamic {
-		it.steps[i].template = t.templates[k]
+	for i := range t.contents {
+		if it.current[i] = t.contents[i]; !it.tasks {
+			it.run.SetBody(i, t.contents[i].body)
+		}
 	}
+	clear(t.contents)
+	for k, i := range it.dynamic {
+		it.current[i].template = t.templates[k]
+	}
+	it.contents.begun.Store(t.version)
 	it.run.Context = it.rt.ContextOf(t.group)
 	it.renewGroups(it.run.Context)
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gompss/gompss/deps"
@@ -17,14 +18,66 @@ import (
 // memory that it uses was freed. A step costs a comparison then, and no allocation but those of
 // build itself.
 //
+// The replays before may be in flight, with the bodies that they were given, unless the structure
+// changes, or the steps have Args or groups: then ReplayOrRecord waits for them.
+//
 // Errors: those of Record and Replay. After an error of build the iteration must be recorded again:
 // Replay refuses.
 func (it *Iteration) ReplayOrRecord(build func(*Recorder) error) (t Task, changed bool, err error) {
-	it.mu.Lock()
-	defer it.mu.Unlock()
-	if err := it.waitIdle(); err != nil {
+	if it == nil || it.rt == nil {
+		return Task{}, false, misuse("Iteration.ReplayOrRecord", errNilHandle)
+	}
+	if err := it.inBody("Iteration.ReplayOrRecord"); err != nil {
 		return Task{}, false, err
 	}
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.replayOrRecord(build)
+}
+
+// ReplayOrRecord is Iteration.ReplayOrRecord for an iteration that may not have been recorded: the
+// first call records the zero Iteration. So a loop that submits the same tasks in each turn becomes
+// a loop of replays by this call around its body.
+//
+//	var step task.Iteration
+//	for range turns {
+//		_, _, err := rt.ReplayOrRecord(&step, func(r *task.Recorder) error { return submitAll(r) })
+//	}
+//
+// Errors: as for the method of Iteration; an iteration of another runtime.
+func (rt *Runtime) ReplayOrRecord(it *Iteration, build func(*Recorder) error) (t Task, changed bool, err error) {
+	if !rt.usable() {
+		return Task{}, false, rt.unusable("Runtime.ReplayOrRecord")
+	}
+	switch {
+	case it == nil:
+		return Task{}, false, misuse("Runtime.ReplayOrRecord", errNilHandle)
+	case rt.core.World != nil:
+		return Task{}, false, errNoReplay
+	}
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if it.rt != nil && it.rt != &rt.core {
+		return Task{}, false, fmt.Errorf("task: replay: %w: want the runtime that has recorded it", ErrNotRecordable)
+	}
+	if err := (&Iteration{rt: &rt.core}).inBody("Runtime.ReplayOrRecord"); err != nil {
+		return Task{}, false, err
+	}
+	if it.rt != nil {
+		return it.replayOrRecord(build)
+	}
+	r := &Recorder{rt: &rt.core, it: it}
+	if err := r.collect(build); err != nil {
+		return Task{}, false, err
+	}
+	it.rt = &rt.core
+	r.finish(it)
+	t, err = it.replay(nil)
+	return t, true, err
+}
+
+// replayOrRecord is ReplayOrRecord. Requires: mu held.
+func (it *Iteration) replayOrRecord(build func(*Recorder) error) (t Task, changed bool, err error) {
 	changed, err = it.compare(build)
 	if err != nil {
 		return Task{}, changed, err
@@ -55,17 +108,27 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 		it.broken = &ChangedError{What: "the steps are partly those of a call of ReplayOrRecord that failed with " + err.Error()}
 		return true, err
 	}
+	it.contents.requested++
+	shared := len(it.args)+len(it.groups)+len(r.args)+len(r.used)+len(r.groups) > 0 // with the replay that runs
+	if r.old == nil || shared {
+		if err := it.waitIdle(); err != nil {
+			it.broken = errUnbuilt
+			return false, err
+		}
+	}
 	if r.old == nil {
 		it.broken = nil
 		r.finish(it)
 		return true, nil
 	}
-	if args := r.finalArgs(); len(r.args) > 0 {
-		it.args = append(it.args[:0], args...)
-	} else {
-		it.args = args
+	if shared {
+		if args := r.finalArgs(); len(r.args) > 0 {
+			it.args = append(it.args[:0], args...)
+		} else {
+			it.args = args
+		}
+		it.groups = append(it.groups[:0], r.groups...)
 	}
-	it.groups = append(it.groups[:0], r.groups...)
 	r.finished, r.scope, r.old = true, nil, nil
 	return false, nil
 }
@@ -137,10 +200,10 @@ func (r *Recorder) restart() {
 // began, and may be gone since.
 func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	if s.template != nil {
-		if b := s.requested.hold.Gone(); b != nil {
+		if b := s.template.hold.Gone(); b != nil {
 			return goneError(b, "")
 		}
-		return r.addDescribed(s.requested)
+		return r.addDescribed(s.template)
 	}
 	if err := old.holds(s.accesses); err != nil {
 		return err
@@ -148,7 +211,7 @@ func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	at := int32(len(r.fresh.uses))
 	r.fresh.uses = append(r.fresh.uses, old.uses[s.uses:s.usesEnd]...)
 	r.fresh.tasks = r.fresh.tasks || s.nested != nil || wantsTasks(r.rt)
-	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, origin: s.origin, undeferred: s.undeferred}, s.accesses)
+	return r.addStep(step{stepContent: s.stepContent, uses: at, usesEnd: int32(len(r.fresh.uses)), undeferred: s.undeferred}, s.accesses)
 }
 
 // holds returns an error when a buffer that accesses of a step name is gone: its number may be
