@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/strategy"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/order"
@@ -341,7 +342,7 @@ func (b *blocks) walkBlock(sp *spaces.Space, body []ir.Stmt, first, lane ir.Expr
 	// are counted.
 	k := b.Local("it", ir.IntType, at)
 	value := build.Binary(ir.Add, b.lo, build.Binary(ir.Mul, build.Ref(k, at), b.step, at), at)
-	one := append([]ir.Stmt{build.Decl(f.Var, build.Convert(f.Var.Type, value, at), at)}, b.TrustedIn(body)...)
+	one := append([]ir.Stmt{build.Decl(f.Var, build.Convert(f.Var.Type, value, at), at)}, unchecked.Loops(b.team.teamLaunch.Sharer.Crew, body)...)
 	return append(out, build.Decl(k, build.Binary(ir.Add, from, lane, at), at),
 		&ir.While{Label: spaces.LabelOr(sp.Label), Cond: build.Compare(ir.Lt, build.Ref(k, at), until, at), Body: one, At: at,
 			Post: []ir.Stmt{build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), build.Int(order.Lanes, at), at), at)}})

@@ -5,6 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -45,7 +46,7 @@ const tileOfAny = 256
 
 // shareScan lowers a scan that is a separate parallel construct.
 func (t *team) shareScan(s *ir.For) []ir.Stmt {
-	defer t.InRegion(s)()
+	defer unchecked.InRegion(t.teamLaunch.Sharer.Crew, s)()
 	d := s.Directive
 	sp, ok := t.Nest(s, 1)
 	if !ok {

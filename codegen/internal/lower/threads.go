@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/nested"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/strategy"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -28,7 +29,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	if s.Directive.Scan != nil {
 		return t.shareScan(s)
 	}
-	defer t.InRegion(s)()
+	defer unchecked.InRegion(t.teamLaunch.Sharer.Crew, s)()
 	d := s.Directive
 	whole := t.seg.whole
 	grid := d.Parts&ir.Distribute != 0 || whole != nil
@@ -92,7 +93,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		if len(last) == 0 {
 			return t.ShareBy(strategy.Sharing{Sp: sp, D: d, P: p, Body: body, Sums: red.sums(), Grid: grid})
 		}
-		body = strategy.Alone(t.Sharer, body)
+		body = unchecked.ThreadBody(t.Sharer.Crew, body)
 		return t.Walk(sp, p, body, last)
 	})
 	if whole != nil {
@@ -110,7 +111,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 // versions lowers sp with the checks of its indices, and a second version without them if that is
 // useful.
 func (t *teamLaunch) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) []ir.Stmt {
-	test, fast := t.Version(sp)
+	test, fast := unchecked.Version(t.Sharer.Crew, sp)
 	if test == nil {
 		return lower(sp)
 	}
@@ -158,7 +159,7 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	if t.isApart(s) {
 		return t.apart(s)
 	}
-	defer t.InRegion(s)()
+	defer unchecked.InRegion(t.teamLaunch.Sharer.Crew, s)()
 	var count, only ir.Expr
 	if t.crews[d] {
 		count, only = t.crew(s)
@@ -418,7 +419,7 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 		p.Simds[f] = s.Directive
 	}
 	if !p.serial {
-		return p.Trusted(f, nil)
+		return unchecked.Loop(p.team.teamLaunch.Sharer.Crew, f, nil)
 	}
 	return []ir.Stmt{f} // shareLoop handles it
 }
@@ -473,7 +474,7 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 		if inBlocks {
 			return sums.walk(sp, inner.list(sp.Body))
 		}
-		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, strategy.Alone(p.Sharer, inner.list(sp.Body))
+		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, unchecked.ThreadBody(p.Sharer.Crew, inner.list(sp.Body))
 		if inChunks(d, false) {
 			return p.walkDealt(sp, d, false, mine, p.count, body, last)
 		}

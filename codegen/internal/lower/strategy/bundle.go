@@ -3,6 +3,7 @@ package strategy
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -226,7 +227,7 @@ func (x *bundler) run(p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f, at := x.f, x.f.At
 	x.Launch.Warps = true
 	if x.grid && !x.Single {
-		useLaneTeams(x.Sharer, at)
+		crews.UseLaneTeams(x.Sharer.Crew, at)
 		x.countThreads()
 	}
 	lo, out := x.Temp("begin", f.Lo, nil)

@@ -33,7 +33,7 @@ const (
 // all.
 func columnShift(t *Sharer, columns ir.Expr, at ir.Pos) ir.Expr {
 	gpu := t.Device()
-	most := int64(gpu.Team.Multiprocessors * gpu.Tuning.Columns.Teams * blockLanes)
+	most := int64(gpu.Team.Multiprocessors * gpu.Tuning.Columns.Teams * forms.LeastWarp)
 	return build.Choose(build.Compare(ir.Lt, columns, build.Int(most, at), at), build.Int(int64(gpu.Tuning.Columns.Few), at), build.Int(5, at), at)
 }
 
@@ -50,7 +50,7 @@ func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	}
 	at, g := f.At, cut.loop
 	t.Launch.Warps = true
-	useTeams(t, t.Device().Tuning.Columns.Team, at)
+	crews.UseTeams(t.Crew, t.Device().Tuning.Columns.Team, at)
 	count := build.Trips(f, f.Lo, f.Hi, f.Step)
 	shift := columnShift(t, count, at)
 	below := build.Binary(ir.Sub, shifted(ir.Shl, build.Int(1, at), shift, at), build.Int(1, at), at)
@@ -101,11 +101,11 @@ func (t *Sharer) isColumn(f *ir.For, c *laneSplit) bool {
 	}
 	var cells ir.Bytes
 	for _, r := range c.sums {
-		cells += r.Place.Type().Size * columnParts * blockLanes
+		cells += r.Place.Type().Size * columnParts * forms.LeastWarp
 	}
 	for _, p := range c.picks {
 		for _, v := range p.vars {
-			cells += v.Type.Size * columnParts * blockLanes
+			cells += v.Type.Size * columnParts * forms.LeastWarp
 		}
 	}
 	m := analysis.NewDependences(t.Kernel)
@@ -125,7 +125,7 @@ func (t *Sharer) inColumns(c *laneSplit, active, lane, level *ir.Var, shift ir.E
 	var begin, store, add, lead, give []ir.Stmt
 	slots := 0
 	cells := func(v *ir.Var) func(n *ir.Var) ir.Expr { // where the parts of v lie
-		all := t.Slot(crews.Slot{What: "column", Kind: v.Type.Kind, N: slots}, ir.ArrayOf(ir.ArrayOf(v.Type, blockLanes), columnParts), "columnParts", at)
+		all := t.Slot(crews.Slot{What: "column", Kind: v.Type.Kind, N: slots}, ir.ArrayOf(ir.ArrayOf(v.Type, forms.LeastWarp), columnParts), "columnParts", at)
 		slots++
 		return func(n *ir.Var) ir.Expr {
 			return build.Index(build.Index(build.Ref(all, at), build.Ref(n, at), at), build.Ref(lane, at), at)

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -40,7 +41,7 @@ func flattened(t *Sharer, n Sharing) (sp *spaces.Space, ahead, decode []ir.Stmt)
 func ownRows(n Sharing) bool {
 	own, beside := false, false
 	column := n.Sp.Loops[n.Sp.Order[len(n.Sp.Order)-1]].Var
-	for _, s := range propagated(query.Flatten(n.Body)) {
+	for _, s := range bodies.Propagate(query.Flatten(n.Body)) {
 		f, ok := s.(*ir.For)
 		if !ok {
 			continue
@@ -57,7 +58,7 @@ func ownRows(n Sharing) bool {
 			if near(form, column, 1) {
 				beside = true
 			}
-			mine := near(form, f.Var, 1) && !near(form, column, squareFar)
+			mine := near(form, f.Var, 1) && !near(form, column, bodies.FarStride)
 			for _, g := range n.Sp.Loops {
 				mine = mine && form.Has(g.Var)
 			}
@@ -140,7 +141,7 @@ func rowsOfNest(t *Sharer, n Sharing) []ir.Stmt {
 		}
 		return e
 	}}
-	body := append(decode, along.CopyStmts(propagated(query.Flatten(n.Body)))...)
+	body := append(decode, along.CopyStmts(bodies.Propagate(query.Flatten(n.Body)))...)
 	return behind(ahead, rowTiles(t, sp, n.D, n.P, body), sp.At)
 }
 
@@ -233,7 +234,7 @@ func storedInLine(t *Sharer, body []ir.Stmt, v *ir.Var) int64 {
 		}
 		n := int64(t.Device().Memory.Line / ix.Type().Size)
 		form := defs.Defs.Form(ix.I)
-		_, multiple := alignedForm(form, v, max(n, 1), true)
+		_, multiple := bodies.AlignedForm(form, v, max(n, 1), true)
 		fine = fine && form.Known() && multiple && n > 1 && (each == 0 || each == n)
 		each = n
 		return fine

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -109,7 +110,7 @@ func (x *grouper) run(p spaces.Portion, body []ir.Stmt) (out []ir.Stmt, ok bool)
 	}
 	x.Launch.Warps = true
 	if !x.Single {
-		useLaneTeams(x.Sharer, at)
+		crews.UseLaneTeams(x.Sharer.Crew, at)
 		if x.grid {
 			x.count()
 		}

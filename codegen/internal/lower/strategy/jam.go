@@ -7,6 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -44,7 +46,7 @@ func (t *Sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body [
 	}
 	t.Decide(sp.At, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
 		"schedule(onetoone)")
-	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: body, merged: t.interleaved})
+	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: body, merged: func(copies [][]ir.Stmt) []ir.Stmt { return bodies.Interleave(t.Crew, copies) }})
 }
 
 // A coarse is a body of which a thread executes several iterations together.
@@ -126,12 +128,12 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 func WalkBlock(t *Sharer, sp *spaces.Space, lane ir.Expr, lanes int64, body []ir.Stmt, sums []Sum) []ir.Stmt {
 	f, at := sp.Loops[0], sp.At
 	plain := body
-	body = forms.Flat(t.TrustedIn(body))
+	body = forms.Flat(unchecked.Loops(t.Crew, body))
 	width := t.jamWidth(f, body, sums)
 	if width < 2 {
-		return t.Walk(sp, spaces.Portion{First: lane, Stride: build.Int(lanes, at)}, t.TrustedIn(checksTogether(t, plain)), nil)
+		return t.Walk(sp, spaces.Portion{First: lane, Stride: build.Int(lanes, at)}, unchecked.Loops(t.Crew, unchecked.HoistChecks(t.Crew, plain)), nil)
 	}
-	c := coarse{width: width, one: body, each: body, merged: t.interleaved}
+	c := coarse{width: width, one: body, each: body, merged: func(copies [][]ir.Stmt) []ir.Stmt { return bodies.Interleave(t.Crew, copies) }}
 	base := t.Local("base", ir.IntType, at)
 	stride := build.Int(lanes*int64(width), at)
 	after := build.Binary(ir.Add, build.Ref(base, at), stride, at)
@@ -236,27 +238,6 @@ func (t *Sharer) abreast(f *ir.For, base *ir.Var, me, sharers ir.Expr, c coarse)
 	return append(out, c.merged(copies)...)
 }
 
-// interleaved interleaves copies of a body statement by statement; for each statement, the loads of
-// all copies precede the stores.
-func (t *Sharer) interleaved(copies [][]ir.Stmt) []ir.Stmt {
-	var out []ir.Stmt
-	for k := range copies[0] {
-		var stores []ir.Stmt
-		for u := range copies {
-			a, ok := copies[u][k].(*ir.Assign)
-			if !ok || query.IsRef(a.Place) {
-				out = append(out, copies[u][k])
-				continue
-			}
-			v := t.Local("value", a.Value.Type(), a.At)
-			out = append(out, build.Decl(v, a.Value, a.At))
-			stores = append(stores, build.Assign(a.Place, build.Ref(v, a.At), a.At))
-		}
-		out = append(out, stores...)
-	}
-	return out
-}
-
 // jamRows is jam for a nest of several loops: a thread takes the same column of several successive
 // rows, which share the cost of computing the indices. It is profitable only if the accesses are
 // contiguous across threads.
@@ -352,7 +333,7 @@ func (t *Sharer) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.S
 		out = append(out, build.Decl(i, build.Binary(ir.Add, build.Ref(top, row.At), build.Int(int64(u), row.At), row.At), row.At))
 		copies[u] = t.CopyOf(build.WithVars(map[*ir.Var]*ir.Var{row.Var: i}).CopyStmts(body), &t.Kernel.NumVars)
 	}
-	return append(out, t.interleaved(copies)...)
+	return append(out, bodies.Interleave(t.Crew, copies)...)
 }
 
 // Iterations that all go through one table, and for each entry of it through what is their own, as
@@ -368,7 +349,7 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 		return nil
 	}
 	_, ok := p.First.(*ir.Binary)
-	body = propagated(query.Flatten(body))
+	body = bodies.Propagate(query.Flatten(body))
 	own := ir.Declared(body)
 	own.Add(f.Var)
 	for _, v := range ir.Assigned(body).List() {
@@ -376,7 +357,7 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 			return nil
 		}
 	}
-	if !ok || len(ir.AddressTaken(body).List()) > 0 || !blockable(t, body, own) || !sharesTable(f, body) {
+	if !ok || len(ir.AddressTaken(body).List()) > 0 || !bodies.Blockable(t.Crew, body, own) || !sharesTable(f, body) {
 		return nil
 	}
 	jammed, each := entriesAtOnce(t, body, own)
@@ -389,7 +370,7 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	}
 	at := f.At
 	t.Decide(at, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "they read the same table: what one of them loads serves the others", "schedule(onetoone)")
-	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: jammed, merged: func(copies [][]ir.Stmt) []ir.Stmt { return fused(t, copies) }})
+	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: jammed, merged: func(copies [][]ir.Stmt) []ir.Stmt { return bodies.Fuse(t.Crew, copies) }})
 }
 
 // sharesTable reports whether body has a loop that reads elements which are the same for all
@@ -417,7 +398,7 @@ func sharesTable(f *ir.For, body []ir.Stmt) bool {
 					form, known := analysis.AffineOf(ix.I)
 					coef, isForm := form.Coef(f.Var)
 					c, isConst := coef.Const()
-					if !known || !isForm || !isConst || c > squareFar || c < -squareFar {
+					if !known || !isForm || !isConst || c > bodies.FarStride || c < -bodies.FarStride {
 						far = true
 						return true
 					}
@@ -484,7 +465,7 @@ func entries(t *Sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
 	body := query.Flatten(f.Body)
 	last := -1
 	for k, s := range body {
-		if holdsLoop(s) {
+		if bodies.HasLoop(s) {
 			last = k
 		}
 	}
@@ -525,7 +506,7 @@ func entries(t *Sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
 		fronts[u] = c[:last+1]
 		tails = append(tails, c[last+1:]...)
 	}
-	turn = append(append(turn, fused(t, fronts)...), tails...)
+	turn = append(append(turn, bodies.Fuse(t.Crew, fronts)...), tails...)
 	jam := &ir.For{Label: &ir.Label{}, Var: k0, Lo: f.Lo, Hi: mid, Step: build.Int(int64(atOnce), at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
 	rest := *f
 	rest.Label, rest.Lo, rest.Unroll = &ir.Label{}, mid, 1

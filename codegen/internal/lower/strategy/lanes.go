@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -52,7 +55,7 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	at := f.At
 	t.Launch.Warps = true
 	if !t.Single { // a single team has a multiprocessor to itself, and as many threads as possible
-		useLaneTeams(t, f.At)
+		crews.UseLaneTeams(t.Crew, f.At)
 	}
 	hi, out := t.Temp("end", f.Hi, nil)
 	number := laneNumberOf(t, f, cut)
@@ -132,7 +135,7 @@ func (t *Sharer) cutForLanes(body []ir.Stmt) *laneSplit {
 			c := &laneSplit{before: body[:i], after: body[i+1:], loop: &g, sums: t.anyOrder(s), picks: t.picksOf(&g, ir.Declared(body[:i]))}
 			d := t.Simds[s]
 			c.clause = d != nil && len(d.Reductions) > 0
-			if !c.clause && holdsLoop(&ir.Block{Body: g.Body, At: g.At}) {
+			if !c.clause && bodies.HasLoop(&ir.Block{Body: g.Body, At: g.At}) {
 				return nil // tiles in team memory for such a loop gain more
 			}
 			if len(c.sums)+len(c.picks) == 0 || !forms.Straight(c.after) {
@@ -408,7 +411,7 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 		return checkedOnce(t, wide)
 	}
 	if f.Var.Type.Kind != ir.Int32 {
-		return t.Trusted(wide, nil)
+		return unchecked.Loop(t.Crew, wide, nil)
 	}
 	narrow := func(e ir.Expr) ir.Expr { return build.Convert(f.Var.Type, e, at) }
 	most := build.Int(math.MaxInt32-forms.MostWarp, at)
@@ -416,7 +419,7 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	short := &ir.For{Label: &ir.Label{}, Var: f.Var, Lo: narrow(build.Ref(from, at)), Hi: narrow(least), Step: narrow(lanes), Rel: ir.Lt,
 		Body: body, At: f.At}
 	far := build.Compare(ir.Le, build.Ref(to, at), most, at)
-	return t.Trusted(wide, &fastLoop{loop: short, fits: far})
+	return unchecked.Loop(t.Crew, wide, &unchecked.Fast{Loop: short, Fits: far})
 }
 
 // checkedOnce returns f, whose iterations write memory, in two versions. If one test shows that all
@@ -426,7 +429,7 @@ func checkedOnce(t *Sharer, f *ir.For) []ir.Stmt {
 	if t.Slow {
 		return []ir.Stmt{f}
 	}
-	test, fast := t.Version(&spaces.Space{Loops: []*ir.For{f}, Order: []int{0}, Body: f.Body, Label: f.Label, At: f.At})
+	test, fast := unchecked.Version(t.Crew, &spaces.Space{Loops: []*ir.For{f}, Order: []int{0}, Body: f.Body, Label: f.Label, At: f.At})
 	if test == nil {
 		return []ir.Stmt{f}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -60,7 +62,7 @@ func records(t *Sharer, n Sharing) []ir.Stmt {
 	}
 	x := &recorded{Sharer: t, f: f}
 	left := t.Device().Tuning.Records.Statements
-	body, fine := x.written(propagated(query.Flatten(n.Body)), &left)
+	body, fine := x.written(bodies.Propagate(query.Flatten(n.Body)), &left)
 	if !fine || !plainRecord(body) {
 		return nil
 	}
@@ -79,7 +81,7 @@ func records(t *Sharer, n Sharing) []ir.Stmt {
 		test = build.Compare(ir.LAnd, test, c, at)
 	}
 	apart, out := t.Temp("apart", test, nil)
-	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, n.P, t.TrustedIn(n.Body), nil)), &t.Kernel.NumVars)
+	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, n.P, unchecked.Loops(t.Crew, n.Body), nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: apart, Then: x.run(sp, n.P), Else: plain, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -136,7 +138,7 @@ func (x *recorded) apart(list []ir.Stmt) bool {
 // one of these has no known length; the other loops stay.
 func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 	var out []ir.Stmt
-	for _, s := range chosen(list) {
+	for _, s := range bodies.FoldBranches(list) {
 		f, ok := s.(*ir.For)
 		if !ok {
 			if *left--; *left < 0 {
@@ -153,7 +155,7 @@ func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 			continue
 		}
 		g := *f
-		g.Lo, g.Hi, g.Step = folded(f.Lo), folded(f.Hi), folded(f.Step)
+		g.Lo, g.Hi, g.Step = bodies.Fold(f.Lo), bodies.Fold(f.Hi), bodies.Fold(f.Step)
 		n, known := analysis.ConstTrips(&g)
 		if !known || query.LeavesLoop(f) || forms.LeavesIteration(f.Body, f.Label) || n > x.tuning().Longest {
 			return nil, false
@@ -171,16 +173,6 @@ func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 		}
 	}
 	return out, true
-}
-
-// folded returns the constant value of e, if it has one.
-func folded(e ir.Expr) ir.Expr {
-	if form, ok := analysis.AffineOf(e); ok {
-		if c, isConst := form.Const(); isConst {
-			return &ir.Const{T: e.Type(), Bits: uint64(c), At: e.Pos()}
-		}
-	}
-	return e
 }
 
 // find collects the slices of which each iteration accesses one whole record and no other element.
@@ -399,7 +391,7 @@ func (x *recorded) stage() bool {
 			r.tile = x.Slot(crews.Slot{What: "record", Kind: elem.Kind, N: n + 100*int(r.size)}, ir.ArrayOf(elem, x.team()*r.apart()), r.slice.Name+"Tile", x.f.At)
 		}
 	}
-	useTeams(x.Sharer, x.tuning().Team, x.f.At)
+	crews.UseTeams(x.Sharer.Crew, x.tuning().Team, x.f.At)
 	x.bytes = bytes
 	return true
 }

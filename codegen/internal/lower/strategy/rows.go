@@ -9,6 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/accumulate"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -82,7 +84,7 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
 		return nil
 	}
-	x := &rowed{Sharer: t, f: f, body: propagated(query.Flatten(body)), box: map[*ir.Var]*ir.Var{}}
+	x := &rowed{Sharer: t, f: f, body: bodies.Propagate(query.Flatten(body)), box: map[*ir.Var]*ir.Var{}}
 	if !x.find() {
 		return nil
 	}
@@ -117,7 +119,7 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	}
 	test, out := t.Temp("long", long, nil)
 	x.end, out = t.Temp("end", f.Hi, out)
-	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, t.TrustedIn(body), nil)), &t.Kernel.NumVars)
+	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, unchecked.Loops(t.Crew, body), nil)), &t.Kernel.NumVars)
 	if below, fits := rowsBelow(x); below != nil {
 		whole = []ir.Stmt{&ir.If{Cond: fits, Then: below, Else: whole, At: at}}
 	}
@@ -176,10 +178,10 @@ func (x *rowed) find() bool {
 	if effects.Atomics || effects.Calls || len(ir.AddressTaken(x.body).List()) > 0 {
 		return false
 	}
-	x.up = &accumulate.Carrier{Work: x.Work, Own: changedIn(x.body), Most: x.Device().Tuning.Rows.Carried}
+	x.up = &accumulate.Carrier{Work: x.Work, Own: bodies.Changed(x.body), Most: x.Device().Tuning.Rows.Carried}
 	x.up.Own.Add(x.f.Var)
 	x.body = x.up.In(x.body)
-	for _, v := range changedIn(x.body).List() {
+	for _, v := range bodies.Changed(x.body).List() {
 		x.up.Own.Add(v)
 	}
 	if !x.findLoops(rowsOfTeam) {
@@ -221,7 +223,7 @@ func (l *rowLoop) waits(x *rowed) bool {
 	found := false
 	rest := l.replaced(l.loop.Body, func(rowStaged) ir.Expr { return build.Zero(ir.IntType, l.loop.At) })
 	for _, s := range rest {
-		found = found || holdsLoop(s)
+		found = found || bodies.HasLoop(s)
 		if a, ok := s.(*ir.Assign); ok && !query.IsRef(a.Place) {
 			s = &ir.Assign{Place: build.Ref(l.loop.Var, a.At), Value: a.Value, At: a.At}
 		}
@@ -306,7 +308,7 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 	for _, s := range g.Body {
 		l.stages(x, s)
 	}
-	if conds, ok := x.independent(m, &g); ok && !l.upright && !slices.ContainsFunc(g.Body, holdsLoop) {
+	if conds, ok := x.independent(m, &g); ok && !l.upright && !slices.ContainsFunc(g.Body, bodies.HasLoop) {
 		l.free, l.staged, l.elems = true, nil, nil
 		x.need(conds)
 	} else if !l.storesOf(x, g.Body) || !l.chooseStaged(x) {
@@ -373,7 +375,7 @@ func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 	}
 	near, isConst := along.Const()
 	far, known := apart.Const()
-	return ok1 && ok2 && isConst && near != 0 && integers.Magnitude(near) <= 4 && (!known || integers.Magnitude(far) >= squareFar)
+	return ok1 && ok2 && isConst && near != 0 && integers.Magnitude(near) <= 4 && (!known || integers.Magnitude(far) >= bodies.FarStride)
 }
 
 // computable reports whether every thread can compute e for the loop f of a row: e has no

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -22,7 +23,7 @@ func monotone(e ir.Expr, v *ir.Var) (sign int, ok bool) {
 		coef, isForm := form.Coef(v)
 		c, isConst := coef.Const()
 		switch {
-		case !isForm || !isConst || c > squareFar || c < -squareFar:
+		case !isForm || !isConst || c > bodies.FarStride || c < -bodies.FarStride:
 			return 0, false
 		case c > 0:
 			return 1, true

@@ -6,6 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -254,7 +255,7 @@ func (k *keptRows) eachColumn(atOnce int, body func(c *ir.Var) []ir.Stmt) ir.Stm
 		whole = append(whole, build.Decl(own, ahead(u), at))
 		copies[u] = k.CopyOf(query.Flatten(body(own)), &k.Kernel.NumVars)
 	}
-	whole = append(whole, k.interleaved(copies)...)
+	whole = append(whole, bodies.Interleave(k.rowed.Sharer.Crew, copies)...)
 	one.Lo, one.Unroll = build.Ref(first, at), 1
 	turn := &ir.If{Cond: build.Compare(ir.Lt, ahead(atOnce-1), k.count, at), Then: whole, Else: []ir.Stmt{one}, At: at}
 	return &ir.For{Label: &ir.Label{}, Var: first, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: build.Binary(ir.Mul, threads, build.Int(int64(atOnce), at), at), Rel: ir.Lt,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -202,7 +203,7 @@ func (x *rowed) byWarps(l *rowLoop) []ir.Stmt {
 		abreast = append(abreast, build.Decl(j, add(build.Binary(ir.Add, build.Ref(first, at), build.Ref(x.lane, at), at), int64(u)*rowsOfTeam), at))
 		copies[u] = with(j)
 	}
-	abreast = append(abreast, x.interleaved(copies)...)
+	abreast = append(abreast, bodies.Interleave(x.Sharer.Crew, copies)...)
 	j := x.Local(f.Var.Name, ir.IntType, at)
 	tail := &ir.For{Label: &ir.Label{}, Var: j, Lo: build.Binary(ir.Add, build.Ref(first, at), build.Ref(x.lane, at), at), Hi: build.Ref(hi, at),
 		Step: build.Int(rowsOfTeam, at), Rel: ir.Lt, Unroll: 1, Body: with(j), At: at}

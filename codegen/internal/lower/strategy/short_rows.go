@@ -8,6 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -60,7 +62,7 @@ func rowsInTiles(t *Sharer, n Sharing) []ir.Stmt {
 		forms.LeavesIteration(n.Body, n.Sp.Label) {
 		return nil
 	}
-	body := propagated(query.Flatten(n.Body))
+	body := bodies.Propagate(query.Flatten(n.Body))
 	x := &shortRows{Sharer: t, f: f, body: body, own: ir.Declared(body), col: t.Local("column", ir.IntType, f.At), at: f.At}
 	for _, v := range ir.Assigned(body).List() {
 		if !x.own.Has(v) {
@@ -149,7 +151,7 @@ func (x *shortRows) find() bool {
 			x.table = x.table || slices.ContainsFunc(loops, func(l *ir.For) bool { return form.Has(l.Var) })
 		}
 	})
-	x.table = x.table && blockable(x.Sharer, x.body, x.own)
+	x.table = x.table && bodies.Blockable(x.Sharer.Crew, x.body, x.own)
 	for _, w := range writtenSlices(x.body) {
 		for _, e := range x.elems {
 			fine = fine && x.apart(w, e.elem.X.(*ir.Ref).Var)
@@ -205,7 +207,7 @@ func (x *shortRows) isFar(ix *ir.Index) bool {
 	form, known := analysis.AffineOf(ix.I)
 	coef, ok := form.Coef(x.f.Var)
 	c, isConst := coef.Const()
-	return !known || !ok || !isConst || integers.Magnitude(c) > squareFar
+	return !known || !ok || !isConst || integers.Magnitude(c) > bodies.FarStride
 }
 
 // collect adds the elements of rows that every iteration reads.
@@ -328,7 +330,7 @@ func (x *shortRows) run(n Sharing) []ir.Stmt {
 	var out []ir.Stmt
 	x.columns, out = x.Temp("columns", build.Trips(x.along(), x.elems[0].lo, x.elems[0].hi, build.Int(1, at)), out)
 	may, out := x.Temp("may", x.may(), out)
-	list := x.CopyOf(forms.Unwrapped(x.Walk(n.Sp, n.P, x.TrustedIn(n.Body), nil)), &x.Kernel.NumVars)
+	list := x.CopyOf(forms.Unwrapped(x.Walk(n.Sp, n.P, unchecked.Loops(x.Sharer.Crew, n.Body), nil)), &x.Kernel.NumVars)
 	for _, x.width = range slices.Compact([]int{1, most}) {
 		fits := build.Compare(ir.LAnd, may, build.Compare(ir.Le, x.columns, build.Int(x.mostColumns(), at), at), at)
 		list = []ir.Stmt{&ir.If{Cond: fits, Then: x.overBlocks(), Else: list, At: at}}
@@ -449,7 +451,7 @@ func (x *shortRows) overBlocks() []ir.Stmt {
 		copies[u] = x.CopyOf(build.WithVars(map[*ir.Var]*ir.Var{x.f.Var: i, x.slot: slot}).CopyStmts(jammed), &x.Kernel.NumVars)
 	}
 	if x.width > 1 {
-		several = append(several, fused(x.Sharer, copies)...)
+		several = append(several, bodies.Fuse(x.Sharer.Crew, copies)...)
 	}
 	body, v := jammed, x.Local("turn", ir.IntType, at)
 	if x.width > 1 {

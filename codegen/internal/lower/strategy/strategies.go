@@ -9,6 +9,9 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/blocks"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/tiling"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -51,7 +54,7 @@ type need uint8
 const (
 	ofLeague need = 1 << iota // the whole league shares the loop
 	noSums                    // the loop itself has no reduction
-	trusting                  // apply takes the body with Trusted loops
+	trusting                  // apply takes the body with loops in two versions, see package unchecked
 	regroups                  // makes accesses contiguous that are strided with one thread an iteration
 )
 
@@ -64,7 +67,7 @@ var strategies = []strategy{
 	{"groups", 0, groups},
 	{"bundles", 0, bundles},
 	{"tables", ofLeague | noSums, tables},
-	{"tiles", 0, func(t *Sharer, n Sharing) []ir.Stmt { return t.tiles(n.Sp, n.P, n.Body) }},
+	{"tiles", 0, func(t *Sharer, n Sharing) []ir.Stmt { return tiling.Share(t.Crew, n.Sp, n.P, n.Body) }},
 	{"lanes", ofLeague | regroups, func(t *Sharer, n Sharing) []ir.Stmt { return t.lanes(n.Sp, n.D, n.P, n.Body, n.Grid) }},
 	{"rows", ofLeague | regroups, longRowsOfNest},
 	{"lanes", ofLeague | regroups, lanesOfNest},
@@ -74,10 +77,10 @@ var strategies = []strategy{
 	{"short rows", ofLeague | noSums | regroups, rowsInTiles},
 	{"records", ofLeague | noSums | regroups, records},
 	{"several at once", trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jam(n.Sp, n.D, n.P, n.Body, n.Sums) }},
-	{"squares", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.squares(n.Sp, n.D, n.P, n.Body) }},
+	{"squares", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return blocks.ShareSquares(t.Crew, n.Sp, n.D, n.P, n.Body) }},
 	{"rows at once", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jamRows(n.Sp, n.D, n.P, n.Body) }},
 	{"points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return points(t, n.Sp, n.D, n.P, n.Body) }},
-	{"blocks", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.blocks(n.Sp, n.D, n.P, n.Body) }},
+	{"blocks", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return blocks.Share(t.Crew, n.Sp, n.D, n.P, n.Body) }},
 	{"rows of points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return rowsOfPoint(t, n.Sp, n.D, n.P, n.Body) }},
 }
 
@@ -96,14 +99,14 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	var trusted []ir.Stmt
 	trust := func() []ir.Stmt {
 		if trusted == nil {
-			trusted = t.TrustedIn(n.Body)
+			trusted = unchecked.Loops(t.Crew, n.Body)
 		}
 		return trusted
 	}
 	if out := first(t, n, 0, trust); out != nil {
 		return out
 	}
-	body := Alone(t, checksTogether(t, n.Body))
+	body := unchecked.ThreadBody(t.Crew, unchecked.HoistChecks(t.Crew, n.Body))
 	n.P = dealtByWarps(t, n)
 	if sp, inside := wholeLines(t, n); sp != nil {
 		return t.Walk(sp, n.P, []ir.Stmt{&ir.If{Cond: inside, Then: body, At: sp.At}}, nil)
@@ -141,7 +144,7 @@ func dealtByWarps(t *Sharer, n Sharing) spaces.Portion {
 
 // Fits reports whether a strategy is applicable to n.
 func Fits(t *Sharer, n Sharing) bool {
-	return first(t, n, 0, func() []ir.Stmt { return t.TrustedIn(n.Body) }) != nil
+	return first(t, n, 0, func() []ir.Stmt { return unchecked.Loops(t.Crew, n.Body) }) != nil
 }
 
 // first returns n lowered by the first applicable strategy that has all properties of only, or nil
@@ -233,19 +236,4 @@ func grown(before map[*ir.Var]*ir.Type) bool {
 		}
 	}
 	return false
-}
-
-// useTeams sets the preferred and the largest size of the teams of the launch to threads.
-func useTeams(t *Sharer, threads int, at ir.Pos) {
-	t.LimitThreads(build.Int(int64(threads), at))
-	t.Launch.Threads = threads
-}
-
-// useLaneTeams bounds the teams of a launch whose lanes share iterations, see target.Lanes. A
-// launch of one team has as many threads as a team can have: measured on an H200, Potrf of a tile
-// of 512, 7.9 ms with 256 threads and 3.7 with 1024.
-func useLaneTeams(t *Sharer, at ir.Pos) {
-	lanes := t.Device().Tuning.Lanes
-	t.LimitThreads(build.Int(int64(lanes.Threads), at))
-	t.Launch.ResidentTeams = lanes.ResidentTeams
 }

@@ -3,6 +3,7 @@ package strategy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -55,13 +56,13 @@ func tables(t *Sharer, n Sharing) []ir.Stmt {
 	if !x.place(at) {
 		return nil
 	}
-	useTeams(t, t.Device().Tuning.Tables.Team, at)
+	crews.UseTeams(t.Crew, t.Device().Tuning.Tables.Team, at)
 	t.Trips.Resident = true
 	var names []string
 	for _, b := range x.tables {
 		names = append(names, b.slice.Name)
 	}
-	t.Decide(at, "atomics on "+joined(names), fmt.Sprintf("copies in team memory, up to %d elements", x.tables[0].room),
+	t.Decide(at, "atomics on "+strings.Join(names, ", "), fmt.Sprintf("copies in team memory, up to %d elements", x.tables[0].room),
 		"threads of a team meet there, and the table is updated once a team; one that is longer is updated as it is", "schedule(onetoone)")
 	test, out := t.Temp("short", x.short(sp, at), nil)
 	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, n.Body, nil)), &t.Kernel.NumVars)

@@ -1,14 +1,16 @@
-package strategy
+package blocks
 
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -24,10 +26,7 @@ import (
 // The loads may move before, and the stores after, the other iterations of a square because the
 // loops are parallel. Within an iteration all loads precede all stores in the source already.
 
-const (
-	squareSide = 32 // iterations on a side: the lanes of a warp
-	squareFar  = 8  // least stride, in elements, of an access that counts as strided
-)
+const squareSide = 32 // iterations on a side: the lanes of a warp
 
 // A square describes a nest and the accesses that go through team memory.
 type square struct {
@@ -42,14 +41,14 @@ type transposedAccess struct {
 	tile *ir.Var
 }
 
-// squares returns the loop over sp in which each team executes squares, or nil if no access is
+// ShareSquares returns the loop over sp in which each team executes squares, or nil if no access is
 // transposed or this is not legal.
-func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func ShareSquares(t *crews.Crew, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	n := len(sp.Loops)
 	if t.Slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
-	q := &square{block: &block{row: sp.Loops[sp.Order[n-2]], column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}
+	q := &square{block: &block{row: sp.Loops[sp.Order[n-2]], column: sp.Loops[sp.Order[n-1]], body: bodies.Propagate(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}
 	for _, k := range sp.Order[:n-2] {
 		q.outer = append(q.outer, sp.Loops[k])
 	}
@@ -58,7 +57,7 @@ func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 			return nil
 		}
 	}
-	if !t.findCrossed(q) {
+	if !findCrossed(t, q) {
 		return nil
 	}
 	at := sp.At
@@ -72,27 +71,16 @@ func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 		}
 	}
 	t.Launch.Warps = true
-	useTeams(t, t.Device().Tuning.Squares.Team, at)
+	crews.UseTeams(t, t.Device().Tuning.Squares.Team, at)
 	t.Trips.Whole = t.OnHost(q.teams())
 	t.Decide(at, "loop "+q.row.Var.Name, "squares of "+strconv.Itoa(squareSide)+" by "+strconv.Itoa(squareSide)+" through team memory",
-		"neighbouring threads touch elements far apart of "+joined(names)+", neighbours of which lie across loop "+q.row.Var.Name, "schedule(onetoone)")
-	return t.overSquares(q, p, at)
-}
-
-func joined(names []string) string {
-	out := ""
-	for k, n := range names {
-		if k > 0 {
-			out += ", "
-		}
-		out += n
-	}
-	return out
+		"neighbouring threads touch elements far apart of "+strings.Join(names, ", ")+", neighbours of which lie across loop "+q.row.Var.Name, "schedule(onetoone)")
+	return overSquares(t, q, p, at)
 }
 
 // findCrossed finds the transposed accesses of q. It reports false if there are none, or if the
 // body is not a sequence of loads and arithmetic followed by stores.
-func (t *Sharer) findCrossed(q *square) bool {
+func findCrossed(t *crews.Crew, q *square) bool {
 	own := ir.Declared(q.body)
 	fine := true
 	var size ir.Bytes
@@ -107,7 +95,7 @@ func (t *Sharer) findCrossed(q *square) bool {
 			fine = fine && s.Value.Type().IsScalar()
 			if ix, ok := s.Place.(*ir.Index); ok {
 				fine = fine && forms.PlainValue(ix) && query.IsRef(ix.X) && query.LoadFree(ix.I)
-				if fine && t.isCrossed(q, ix, own) {
+				if fine && isCrossed(t, q, ix, own) {
 					fine = !slices.ContainsFunc(q.stores, func(c transposedAccess) bool { return query.Same(c.elem.X, ix.X) })
 					q.stores = append(q.stores, transposedAccess{elem: ix})
 					size += ix.Type().Size
@@ -129,7 +117,7 @@ func (t *Sharer) findCrossed(q *square) bool {
 			if !ok {
 				return true
 			}
-			if t.isCrossed(q, ix, own) && !slices.ContainsFunc(q.loads, func(c transposedAccess) bool { return query.Same(c.elem, ix) }) {
+			if isCrossed(t, q, ix, own) && !slices.ContainsFunc(q.loads, func(c transposedAccess) bool { return query.Same(c.elem, ix) }) {
 				q.loads = append(q.loads, transposedAccess{elem: ix})
 				size += ix.Type().Size
 			}
@@ -139,11 +127,11 @@ func (t *Sharer) findCrossed(q *square) bool {
 	if !fine || len(q.loads)+len(q.stores) == 0 || size*squareSide*(squareSide+1) > t.Device().Memory.StaticShared {
 		return false
 	}
-	return t.storesLast(q)
+	return storesLast(t, q)
 }
 
 // storesLast reports whether no statement of q loads behind a store, and no slice is both.
-func (t *Sharer) storesLast(q *square) bool {
+func storesLast(t *crews.Crew, q *square) bool {
 	stored := false
 	var into []*ir.Var
 	for _, s := range q.body {
@@ -174,7 +162,7 @@ func (t *Sharer) storesLast(q *square) bool {
 
 // isCrossed reports whether e lies beside its neighbours of the row, and apart from those of the
 // column.
-func (t *Sharer) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
+func isCrossed(t *crews.Crew, q *square, e *ir.Index, own *ir.VarSet) bool {
 	if !query.IsRef(e.X) || !query.LoadFree(e.I) || e.Type().Size < 4 {
 		return false
 	}
@@ -191,7 +179,7 @@ func (t *Sharer) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
 	across, ok2 := form.Coef(q.column.Var)
 	near, isConst := down.Const()
 	far, known := across.Const()
-	return ok1 && ok2 && isConst && integers.Magnitude(near) == 1 && (!known || integers.Magnitude(far) >= squareFar)
+	return ok1 && ok2 && isConst && integers.Magnitude(near) == 1 && (!known || integers.Magnitude(far) >= bodies.FarStride)
 }
 
 // teams is the number of squares.
@@ -208,7 +196,7 @@ func (q *square) teams() ir.Expr {
 }
 
 // overSquares returns the loop over the squares of the teams.
-func (t *Sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func overSquares(t *crews.Crew, q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	side := build.Int(squareSide, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
@@ -248,13 +236,13 @@ func (t *Sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 		build.Decl(j0, between(add(left, build.Binary(ir.Mul, column, side, at)), left, right), at))
 	whole := build.Compare(ir.LAnd, build.Compare(ir.Eq, build.Query(ir.NumThreads, at), build.Int(int64(t.Device().Tuning.Squares.Team), at), at),
 		build.Compare(ir.LAnd, build.Compare(ir.Le, add(build.Ref(i0, at), side), hi, at), build.Compare(ir.Le, add(build.Ref(j0, at), side), right, at), at), at)
-	turn = append(turn, &ir.If{Cond: whole, Then: t.inSquare(q, i0, j0, nil, nil, at), Else: t.inSquare(q, i0, j0, hi, right, at), At: at})
+	turn = append(turn, &ir.If{Cond: whole, Then: inSquare(t, q, i0, j0, nil, nil, at), Else: inSquare(t, q, i0, j0, hi, right, at), At: at})
 	return turns(t, out, turn, k, total, first, stride, at)
 }
 
 // inSquare runs the square at i0 and j0; if bottom and right are given, the part of it inside them,
 // else all of it by a team of Tuning.Squares.
-func (t *Sharer) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+func inSquare(t *crews.Crew, q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	threads := int64(t.Device().Tuning.Squares.Team)
 	me, lanes := build.Query(ir.ThreadNum, at), build.Int(squareSide, at)
 	lane, level := t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)

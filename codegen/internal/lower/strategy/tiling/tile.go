@@ -1,4 +1,6 @@
-package strategy
+// Package tiling has the strategy "tiles": the threads of a team stage elements that all of them
+// read in team memory, one tile of an inner loop after the other.
+package tiling
 
 import (
 	"maps"
@@ -10,6 +12,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -37,7 +40,7 @@ const (
 )
 
 // A tiled is a loop that runs over tiles.
-type tiled struct {
+type tiledLoop struct {
 	loop     *ir.For
 	staged   []staged
 	same     map[*ir.Var]ir.Expr // values of the team-uniform variables, also those of the loop
@@ -54,14 +57,14 @@ type staged struct {
 
 // tiler finds loops to tile in the body of a worksharing loop.
 type tiler struct {
-	*Sharer
+	*crews.Crew
 	inside *ir.VarSet          // variables that differ from thread to thread, or may change
 	same   map[*ir.Var]ir.Expr // variables of the body that do not differ, with their values
-	loops  map[*ir.For]*tiled
+	loops  map[*ir.For]*tiledLoop
 }
 
-// tiles returns the loop over sp with tiled inner loops, or nil if there are none.
-func (t *Sharer) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+// Share returns the loop over sp with tiled inner loops, or nil if there are none.
+func Share(t *crews.Crew, sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
 		return nil
 	}
@@ -69,7 +72,7 @@ func (t *Sharer) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.
 		return nil
 	}
 	body = forms.Flat(body)
-	x := &tiler{Sharer: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiled{}}
+	x := &tiler{Crew: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiledLoop{}}
 	for _, v := range append(ir.Assigned(body).List(), ir.AddressTaken(body).List()...) {
 		x.inside.Add(v)
 	}
@@ -119,7 +122,7 @@ func (x *tiler) isSameBut(e ir.Expr, v *ir.Var) bool {
 
 // tile returns the description of f as a tiled loop, or nil if this is not legal or not profitable,
 // for example if an iteration also loads other elements that move with the loop.
-func (x *tiler) tile(f *ir.For) *tiled {
+func (x *tiler) tile(f *ir.For) *tiledLoop {
 	step, ok := query.Int64(f.Step)
 	if !ok || step != 1 || f.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 || !x.isSame(f.Lo) || !x.isSame(f.Hi) {
 		return nil
@@ -127,10 +130,10 @@ func (x *tiler) tile(f *ir.For) *tiled {
 	if n, ok := query.Int64(build.Trips(f, f.Lo, f.Hi, f.Step)); ok && n < tileLeast {
 		return nil
 	}
-	if !x.onlyReads(f.Body) || query.LeavesLoop(f) || indexesArray(f) { // it is to be unrolled wholly
+	if !x.onlyReads(f.Body) || query.LeavesLoop(f) || bodies.IndexesArray(f) { // it is to be unrolled wholly
 		return nil
 	}
-	l := &tiled{loop: f}
+	l := &tiledLoop{loop: f}
 	outer := x.same
 	x.same = maps.Clone(outer)
 	l.same = x.same
@@ -172,7 +175,7 @@ func (x *tiler) onlyReads(list []ir.Stmt) bool {
 
 // collect finds the elements to stage among those that every iteration of f reads unconditionally.
 // It reports false if an iteration reads another element that moves with the loop.
-func (x *tiler) collect(l *tiled, f *ir.For) bool {
+func (x *tiler) collect(l *tiledLoop, f *ir.For) bool {
 	moving := ir.Declared(f.Body)
 	moving.Add(f.Var)
 	for _, v := range ir.Assigned(f.Body).List() {
@@ -205,7 +208,7 @@ func (x *tiler) collect(l *tiled, f *ir.For) bool {
 }
 
 // stage adds the elements that e reads unconditionally.
-func (x *tiler) stage(l *tiled, f *ir.For, e ir.Expr) {
+func (x *tiler) stage(l *tiledLoop, f *ir.For, e ir.Expr) {
 	switch s := e.(type) {
 	case *ir.Select:
 		x.stage(l, f, s.Cond)
@@ -268,7 +271,7 @@ func movesWith(i ir.Expr, v *ir.Var) bool {
 }
 
 // stagedAs returns the staged element that equals e, or nil.
-func (l *tiled) stagedAs(e ir.Expr) *staged {
+func (l *tiledLoop) stagedAs(e ir.Expr) *staged {
 	switch e.(type) {
 	case *ir.Index, *ir.Member:
 	default:
@@ -284,7 +287,7 @@ func (l *tiled) stagedAs(e ir.Expr) *staged {
 }
 
 // chooseLength sets the longest tile length that fits. It reports false if none does.
-func (l *tiled) chooseLength() bool {
+func (l *tiledLoop) chooseLength() bool {
 	var size ir.Bytes
 	for _, s := range l.staged {
 		size += s.elem.Type().Size
@@ -297,7 +300,7 @@ func (l *tiled) chooseLength() bool {
 	return false
 }
 
-func (l *tiled) names() string {
+func (l *tiledLoop) names() string {
 	var out []string
 	for _, s := range l.staged {
 		out = append(out, ir.ExprString(s.elem))

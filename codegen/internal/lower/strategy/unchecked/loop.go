@@ -1,11 +1,15 @@
-package strategy
+// Package unchecked makes versions of loops and statements without index checks, and the tests that
+// choose between these versions and the checked ones.
+package unchecked
 
 import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/accumulate"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -24,55 +28,55 @@ import (
 // have an invariant base, so that one test before it, of the first and the last element, covers all
 // of its checks: see [uncheckedRewriter.inRun].
 
-// Alone returns list, what a thread runs by itself, with elements that its loops add to in
-// registers and with trusted loops.
-func Alone(t *Sharer, list []ir.Stmt) []ir.Stmt {
+// ThreadBody returns list, what a thread runs by itself, with elements that its loops add to in
+// registers and with loops in two versions.
+func ThreadBody(t *crews.Crew, list []ir.Stmt) []ir.Stmt {
 	if !t.Slow {
 		list = accumulate.In(t.Work, list)
 	}
-	return t.TrustedIn(list)
+	return Loops(t, list)
 }
 
-// TrustedIn replaces loops of list by Trusted: the outermost loops for which this is possible.
-func (t *Sharer) TrustedIn(list []ir.Stmt) []ir.Stmt {
-	return trustedIn(t, (&ir.Rewrite{}).CopyStmts(list))
+// Loops replaces the outermost loops of list for which this is possible by the result of Loop.
+func Loops(t *crews.Crew, list []ir.Stmt) []ir.Stmt {
+	return rewriteLoops(t, (&ir.Rewrite{}).CopyStmts(list))
 }
 
-// trustedIn changes list, and returns what it becomes.
-func trustedIn(t *Sharer, list []ir.Stmt) []ir.Stmt {
+// rewriteLoops changes list, and returns what it becomes.
+func rewriteLoops(t *crews.Crew, list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.For:
-			if both := t.Trusted(s, nil); len(both) != 1 || both[0] != ir.Stmt(s) {
+			if both := Loop(t, s, nil); len(both) != 1 || both[0] != ir.Stmt(s) {
 				out = append(out, both...)
 				continue
 			}
-			s.Body = trustedIn(t, s.Body)
+			s.Body = rewriteLoops(t, s.Body)
 		case *ir.If:
-			s.Then, s.Else = trustedIn(t, s.Then), trustedIn(t, s.Else)
+			s.Then, s.Else = rewriteLoops(t, s.Then), rewriteLoops(t, s.Else)
 		case *ir.Block:
-			s.Body = trustedIn(t, s.Body)
+			s.Body = rewriteLoops(t, s.Body)
 		case *ir.While:
-			s.Body = trustedIn(t, s.Body)
+			s.Body = rewriteLoops(t, s.Body)
 		case *ir.Construct:
-			s.Body = trustedIn(t, s.Body)
+			s.Body = rewriteLoops(t, s.Body)
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// A fastLoop is a faster version of a loop, which is correct if fits holds and the loop has an
+// A Fast is a faster version of a loop, which is correct if Fits holds and the loop has an
 // iteration.
-type fastLoop struct {
-	loop *ir.For
-	fits ir.Expr
+type Fast struct {
+	Loop *ir.For
+	Fits ir.Expr
 }
 
-// Trusted returns f, in two versions if this is profitable. If q is not nil, the version without
+// Loop returns f, in two versions if this is profitable. If q is not nil, the version without
 // branches is made from it.
-func (t *Sharer) Trusted(f *ir.For, q *fastLoop) []ir.Stmt {
+func Loop(t *crews.Crew, f *ir.For, q *Fast) []ir.Stmt {
 	if t.Opt.KeepChecks || t.Slow || query.JumpsOut(f) {
 		return []ir.Stmt{f}
 	}
@@ -90,17 +94,17 @@ func (t *Sharer) Trusted(f *ir.For, q *fastLoop) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
 	once := *f
-	once.Lo, out = t.held("from", f.Lo, out)
-	once.Hi, out = t.held("to", f.Hi, out)
+	once.Lo, out = held(t, "from", f.Lo, out)
+	once.Hi, out = held(t, "to", f.Hi, out)
 	whole := f
 	f = &once
-	u := &uncheckedRewriter{Sharer: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
+	u := &uncheckedRewriter{Crew: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
 	fast := f
 	if q != nil {
-		fast, u.bounds = q.loop, q.fits
+		fast, u.bounds = q.Loop, q.Fits
 	}
 	fast = t.CopyOf([]ir.Stmt{fast}, &t.Kernel.NumVars)[0].(*ir.For)
-	u.loop, u.changing = fast, changedIn(fast.Body)
+	u.loop, u.changing = fast, bodies.Changed(fast.Body)
 	u.changing.Add(fast.Var)
 	fast.Body = u.list(forms.Flat(fast.Body))
 	if !u.found || u.guarded == 0 {
@@ -119,34 +123,12 @@ func (t *Sharer) Trusted(f *ir.For, q *fastLoop) []ir.Stmt {
 	}
 	f.Unroll = 1 // this version runs only to fail; unrolling would raise the register pressure of the kernel
 	for _, g := range loopsIn(f.Body) {
-		if g.Unroll = 1; indexesArray(g) { // which is in registers only where no variable indexes it
+		if g.Unroll = 1; bodies.IndexesArray(g) { // which is in registers only where no variable indexes it
 			g.Unroll = unroll.Later
 		}
 	}
 	out = append(append(out, run...), &ir.If{Cond: build.Ref(u.bad, at), Then: []ir.Stmt{f}, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
-}
-
-// changedIn returns the variables that list declares or assigns to.
-func changedIn(list []ir.Stmt) *ir.VarSet {
-	out := ir.Declared(list)
-	for _, v := range ir.Assigned(list).List() {
-		out.Add(v)
-	}
-	return out
-}
-
-// indexesArray reports whether the variable of f, which runs a known number of turns, indexes an
-// array of the thread.
-func indexesArray(f *ir.For) bool {
-	found := false
-	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
-		ix, ok := e.(*ir.Index)
-		found = found || ok && ix.X.Type().Kind == ir.Array && ir.ExprVars(ix.I).Has(f.Var)
-		return !found
-	})
-	_, known := analysis.ConstTrips(f)
-	return known && found
 }
 
 func loopsIn(list []ir.Stmt) (out []*ir.For) {
@@ -160,7 +142,7 @@ func loopsIn(list []ir.Stmt) (out []*ir.For) {
 }
 
 // held returns e if it is a variable, else a temporary with its value.
-func (t *Sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
+func held(t *crews.Crew, name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	if query.IsRef(e) {
 		return e, out
 	}
@@ -169,7 +151,7 @@ func (t *Sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt
 
 // An uncheckedRewriter rewrites the body of a loop for the version without checks.
 type uncheckedRewriter struct {
-	*Sharer
+	*crews.Crew
 	loop    *ir.For
 	moved   *ir.VarSet
 	bad     *ir.Var
@@ -322,7 +304,7 @@ func (u *uncheckedRewriter) run(f *ir.For) (ahead []ir.Stmt) {
 	outermost := len(u.runs) == 0
 	maybe := u.maybe
 	if outermost {
-		u.ahead, u.inside, u.maybe = nil, changedIn(f.Body), 0
+		u.ahead, u.inside, u.maybe = nil, bodies.Changed(f.Body), 0
 	}
 	u.runs = append(u.runs, f)
 	f.Body = u.list(forms.Flat(f.Body))
@@ -498,9 +480,9 @@ const (
 	mostTogether  = 48 // largest number of statements in two versions
 )
 
-// checksTogether returns list, the body of an iteration, with statements in a checked and an
+// HoistChecks returns list, the body of an iteration, with statements in a checked and an
 // unchecked version.
-func checksTogether(t *Sharer, list []ir.Stmt) []ir.Stmt {
+func HoistChecks(t *crews.Crew, list []ir.Stmt) []ir.Stmt {
 	if t.Opt.KeepChecks || t.Slow || analysis.Jumps(list) {
 		return list
 	}
@@ -511,7 +493,7 @@ func checksTogether(t *Sharer, list []ir.Stmt) []ir.Stmt {
 }
 
 // inVersions returns list with statements in two versions where this is profitable.
-func inVersions(t *Sharer, list []ir.Stmt) (out []ir.Stmt, found bool) {
+func inVersions(t *crews.Crew, list []ir.Stmt) (out []ir.Stmt, found bool) {
 	for _, s := range list {
 		switch x := s.(type) {
 		case *ir.If:
@@ -532,7 +514,7 @@ func inVersions(t *Sharer, list []ir.Stmt) (out []ir.Stmt, found bool) {
 
 // inTwoVersions returns a branch between list with and without checks, or nil if this is not
 // profitable.
-func inTwoVersions(t *Sharer, list []ir.Stmt) ir.Stmt {
+func inTwoVersions(t *crews.Crew, list []ir.Stmt) ir.Stmt {
 	begins := false
 	for _, e := range query.DirectExprs(list[0]) {
 		begins = begins || query.Checks(e)

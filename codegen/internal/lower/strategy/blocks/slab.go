@@ -1,4 +1,4 @@
-package strategy
+package blocks
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -47,7 +48,7 @@ type panelValue struct {
 
 // inSlabs reports whether b runs in slabs, and then sets the rows and columns of a thread. words is
 // the number of 32-bit words that an iteration declares.
-func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
+func inSlabs(t *crews.Crew, b *block, words ir.Bytes) bool {
 	own := ir.Declared(b.body)
 	var list []*panelValue
 	stored := false
@@ -103,7 +104,7 @@ func slabSides(u target.Slabs, words ir.Bytes, wide bool) (out []shape) {
 
 // wideSlabs reports whether a thread of b can execute a square block whose columns form contiguous
 // groups, so that it reads the tiles with 16-byte loads.
-func wideSlabs(t *Sharer, b *block, list []*panelValue) bool {
+func wideSlabs(t *crews.Crew, b *block, list []*panelValue) bool {
 	u := t.Device().Tuning.Slabs
 	for _, f := range []*ir.For{b.row, b.column} {
 		if n, known := analysis.ConstTrips(f); known && n < slabLanes*u.Wide/(2*u.Rows) {
@@ -146,7 +147,7 @@ func (w *slabTurn) columnAt(c int64) ir.Expr {
 
 // A slabTurn is a team's turn at a block.
 type slabTurn struct {
-	*Sharer
+	*crews.Crew
 	*block
 	lane, level         *ir.Var // of the thread: its place in the warp, and its warp
 	i0, j0              *ir.Var // the first row and column
@@ -156,8 +157,8 @@ type slabTurn struct {
 }
 
 // inTurn runs a block in slabs.
-func inTurn(t *Sharer, b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
-	w := &slabTurn{Sharer: t, block: b, i0: i0, j0: j0, bottom: bottom, right: right, at: at}
+func inTurn(t *crews.Crew, b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+	w := &slabTurn{Crew: t, block: b, i0: i0, j0: j0, bottom: bottom, right: right, at: at}
 	w.lane, w.level = t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	me := build.Query(ir.ThreadNum, at)
 	out := []ir.Stmt{build.Decl(w.level, w.div(me, b.lanes), at), build.Decl(w.lane, w.rem(me, b.lanes), at)}
@@ -294,11 +295,11 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*panelValue][
 		&ir.If{Cond: build.Compare(ir.Lt, next, hi, at), Then: ahead.load(next), At: at})
 
 	var body []ir.Stmt
-	bodies := make([][]ir.Stmt, len(copies))
+	lists := make([][]ir.Stmt, len(copies))
 	for u, s := range copies {
 		g := s.(*ir.For)
-		bodies[u] = build.WithVars(map[*ir.Var]*ir.Var{g.Var: f.Var}).CopyStmts(forms.Flat(g.Body))
-		if u == 0 && forms.Mentions(bodies[u], f.Var) {
+		lists[u] = build.WithVars(map[*ir.Var]*ir.Var{g.Var: f.Var}).CopyStmts(forms.Flat(g.Body))
+		if u == 0 && forms.Mentions(lists[u], f.Var) {
 			body = append(body, build.Decl(f.Var, w.add(build.Ref(start, at), build.Ref(k, at)), at))
 		}
 	}
@@ -310,7 +311,7 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*panelValue][
 		}
 	}
 	run := &ir.For{Label: &ir.Label{}, Var: k, Lo: build.Int(0, at), Hi: build.Ref(n, at), Step: build.Int(1, at), Rel: ir.Lt, Unroll: slabLength,
-		Body: append(body, w.interleaved(bodies)...), At: at}
+		Body: append(body, bodies.Interleave(w.Crew, lists)...), At: at}
 	turn = append(turn, w.CopyOf([]ir.Stmt{run}, &w.Kernel.NumVars)...)
 	loop := &ir.For{Label: &ir.Label{}, Var: start, Lo: lo, Hi: hi, Step: build.Int(slabLength, at), Rel: ir.Lt, Body: turn, At: at}
 	some := append(append(append(w.steadyOf(f, held), ahead.decls...), ahead.load(lo)...), loop)

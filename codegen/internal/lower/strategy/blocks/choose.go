@@ -1,11 +1,13 @@
-package strategy
+package blocks
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -80,7 +82,7 @@ func nearnessOf(b *block, most ir.Bytes) (int64, columnLayout) {
 				size = ix.Type().Size
 			}
 			if fine = fine && size > 0 && ix.Type().Size == size && most%size == 0; fine {
-				near, multiple := aligned(ix.I, b.column.Var, int64(most/size), stored)
+				near, multiple := bodies.Aligned(ix.I, b.column.Var, int64(most/size), stored)
 				fine, even = near, even && multiple
 			}
 			return fine
@@ -98,7 +100,7 @@ func nearnessOf(b *block, most ir.Bytes) (int64, columnLayout) {
 	})
 	_, known := query.Int64(b.column.Lo)
 	switch {
-	case !fine || size == 0 || branches(b.fast): // what is accessed at times is accessed one by one
+	case !fine || size == 0 || bodies.HasBranch(b.fast): // what is accessed at times is accessed one by one
 		return 0, stridedColumns
 	case even && known:
 		return int64(most / size), alignedColumns
@@ -106,34 +108,11 @@ func nearnessOf(b *block, most ir.Bytes) (int64, columnLayout) {
 	return int64(most / size), nearColumns
 }
 
-// aligned reports whether index e rises by one with v, and whether all else in it is multiples of
-// n, the constant too where whole says so.
-func aligned(e ir.Expr, v *ir.Var, n int64, whole bool) (near, multiple bool) {
-	form, ok := analysis.AffineOf(e)
-	if !ok {
-		return false, false
-	}
-	return alignedForm(form, v, n, whole)
-}
-
-func alignedForm(form analysis.Affine, v *ir.Var, n int64, whole bool) (near, multiple bool) {
-	coef, ok := form.Coef(v)
-	if c, isConst := coef.Const(); !ok || !isConst || c != 1 {
-		return false, false
-	}
-	for _, t := range form.Without(v).Terms {
-		if t.Coef%n != 0 && (len(t.Atoms) > 0 || whole) {
-			return true, false
-		}
-	}
-	return true, true
-}
-
 // chooseBlock chooses the smallest candidate whose cost is close to the lowest, among those whose
 // values fit into the registers. It reports whether blocks gain enough over one element a thread.
-func (t *Sharer) chooseBlock(b *block) bool {
+func chooseBlock(t *crews.Crew, b *block) bool {
 	gpu := t.Device()
-	c := t.countLoads(b)
+	c := countLoads(t, b)
 	clocksOf := func(s shape) float64 {
 		w := c.of(s)
 		return gpu.Clocks(w) + gpu.Tuning.Blocks.LoadShare*gpu.Clocks(target.Work{Loads: w.Loads})
@@ -208,7 +187,7 @@ type blockLoad struct {
 	ofColumn bool
 }
 
-func (t *Sharer) countLoads(b *block) *loadCount {
+func countLoads(t *crews.Crew, b *block) *loadCount {
 	c := &loadCount{b: b}
 	changed := ir.Assigned(b.fast)
 	c.sums = map[*ir.Var]*life{}
@@ -272,7 +251,7 @@ func (c *loadCount) expr(e ir.Expr, weight float64) {
 	switch e := e.(type) {
 	case *ir.Index:
 		c.load(e, weight)
-		if !isAffine(e.I) {
+		if !bodies.IsAffine(e.I) {
 			c.expr(e.I, weight)
 		}
 		return

@@ -1,4 +1,4 @@
-package strategy
+package unchecked
 
 import (
 	"math/bits"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -24,12 +25,12 @@ const (
 
 // Version returns the test, and the iteration space with the unchecked body that is correct if the
 // test holds. The test is nil if versioning is not profitable.
-func (t *Sharer) Version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
+func Version(t *crews.Crew, sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 	if t.Opt.KeepChecks {
 		return nil, nil
 	}
 	fast = t.Fresh(sp)
-	v := &versioner{sharer: t, at: sp.At, Prover: analysis.NewProver(fast.Body)}
+	v := &versioner{crew: t, at: sp.At, Prover: analysis.NewProver(fast.Body)}
 	v.inside = ir.Declared(fast.Body)
 	for _, f := range fast.Loops {
 		v.Ranges = append(v.Ranges, v.BoundsOf(f))
@@ -52,18 +53,18 @@ func (t *Sharer) Version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 // versioner collects the tests that clear the checks of a loop body.
 type versioner struct {
 	analysis.Prover
-	sharer  *Sharer
+	crew    *crews.Crew
 	at      ir.Pos
 	inside  *ir.VarSet // variables that are not available to the test
-	tests   tests
+	tests   Tests
 	cleared int
 	parts   []divided // quotients and remainders that indices hold
 }
 
-// tests are conditions under which checks can be removed: non-negative affine forms, and atoms
+// Tests are conditions under which checks can be removed: non-negative affine forms, and atoms
 // below limits.
-type tests struct {
-	forms  []analysis.Affine
+type Tests struct {
+	Forms  []analysis.Affine
 	limits []limit
 }
 
@@ -73,21 +74,21 @@ type limit struct {
 	below int64
 }
 
-// need adds the test a >= 0, unless an equally strong one exists: of forms that differ by a
+// Need adds the test a >= 0, unless an equally strong one exists: of forms that differ by a
 // constant the least counts.
-func (t *tests) need(a analysis.Affine) {
-	for i, have := range t.forms {
+func (t *Tests) Need(a analysis.Affine) {
+	for i, have := range t.Forms {
 		if c, ok := a.Sub(have).Const(); ok {
 			if c < 0 {
-				t.forms[i] = a
+				t.Forms[i] = a
 			}
 			return
 		}
 	}
-	t.forms = append(t.forms, a)
+	t.Forms = append(t.Forms, a)
 }
 
-func (t *tests) limit(x analysis.Atom, below int64) {
+func (t *Tests) limit(x analysis.Atom, below int64) {
 	for i, have := range t.limits {
 		if have.atom == x {
 			t.limits[i].below = min(have.below, below)
@@ -99,7 +100,7 @@ func (t *tests) limit(x analysis.Atom, below int64) {
 
 // bound reports whether the limits keep e far from the ends of 64 bits: it is a sum of few numbers
 // below 2^58.
-func (t *tests) bound(e ir.Expr) bool {
+func (t *Tests) bound(e ir.Expr) bool {
 	form, ok := analysis.AffineOf(e)
 	if !ok || len(form.Terms) > 16 {
 		return false
@@ -124,16 +125,16 @@ func (t *tests) bound(e ir.Expr) bool {
 	return true
 }
 
-func (t *tests) add(other tests) {
-	for _, a := range other.forms {
-		t.need(a)
+func (t *Tests) add(other Tests) {
+	for _, a := range other.Forms {
+		t.Need(a)
 	}
 	for _, l := range other.limits {
 		t.limit(l.atom, l.below)
 	}
 }
 
-func (t *tests) len() int { return len(t.forms) + len(t.limits) }
+func (t *Tests) len() int { return len(t.Forms) + len(t.limits) }
 
 func (v *versioner) list(list []ir.Stmt) {
 	for _, s := range list {
@@ -192,10 +193,10 @@ func (v *versioner) index(ix *ir.Index) {
 }
 
 // withinLoops returns the tests that show 0 <= i < n at the ends of the loops.
-func (v *versioner) withinLoops(i, n analysis.Affine) (add tests, ok bool) {
+func (v *versioner) withinLoops(i, n analysis.Affine) (add Tests, ok bool) {
 	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
 	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
-		return tests{}, false
+		return Tests{}, false
 	}
 	last := n.AddConst(-1)
 	v.require(i, lo, &add)
@@ -204,24 +205,24 @@ func (v *versioner) withinLoops(i, n analysis.Affine) (add tests, ok bool) {
 }
 
 // withinFacts returns the tests that show 0 <= i < n under the surrounding conditions.
-func (v *versioner) withinFacts(i, n analysis.Affine) (add tests, ok bool) {
+func (v *versioner) withinFacts(i, n analysis.Affine) (add Tests, ok bool) {
 	lo, okLo := v.underFacts(i, &add)
 	hi, okHi := v.underFacts(n.AddConst(-1).Sub(i), &add)
 	if !okLo || !okHi || !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
-		return tests{}, false
+		return Tests{}, false
 	}
-	add.need(lo)
-	add.need(hi)
+	add.Need(lo)
+	add.Need(hi)
 	return add, v.possible(add)
 }
 
 // weaker reports whether than, together with the tests of all indices, implies a, and a is the
 // weaker test.
-func (v *versioner) weaker(a, than tests) bool {
-	given := append(slices.Clone(v.tests.forms), than.forms...)
+func (v *versioner) weaker(a, than Tests) bool {
+	given := append(slices.Clone(v.tests.Forms), than.Forms...)
 	least := leastValues(given)
 	less := false
-	for _, g := range a.forms {
+	for _, g := range a.Forms {
 		follows := notNegative(g, least)
 		for _, f := range given {
 			if more := g.Sub(f); more.Known() && notNegative(more, least) {
@@ -240,7 +241,7 @@ func (v *versioner) weaker(a, than tests) bool {
 type divided struct {
 	e    ir.Expr
 	v    *ir.Var
-	when tests
+	when Tests
 }
 
 // divided returns e with variables in place of the quotients and remainders whose bounds are known:
@@ -256,7 +257,7 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 				return build.Ref(have.v, b.At)
 			}
 		}
-		q := divided{e: b, v: v.sharer.Local("part", ir.IntType, b.At)}
+		q := divided{e: b, v: v.crew.Local("part", ir.IntType, b.At)}
 		x, y := v.ReplaceLengths(v.Defs.Form(b.X)), v.ReplaceLengths(v.Defs.Form(b.Y))
 		if !x.Known() || !y.Known() || !v.Fixed(x) || !v.Fixed(y) || !v.visible(y) || !q.when.small(y) {
 			return e
@@ -269,7 +270,7 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 			if c, isConst := least.Const(); isConst && c < 0 {
 				return e
 			} else if !isConst {
-				q.when.need(least)
+				q.when.Need(least)
 			}
 		}
 		most, fits := y.AddConst(-1), true
@@ -308,7 +309,7 @@ func (v *versioner) bounded(e ir.Expr) ir.Expr {
 			return build.Ref(have.v, e.Pos())
 		}
 	}
-	q := divided{e: e, v: v.sharer.Local("part", ir.IntType, e.Pos())}
+	q := divided{e: e, v: v.crew.Local("part", ir.IntType, e.Pos())}
 	v.inside.Add(q.v)
 	v.parts = append(v.parts, q)
 	v.Between(q.v, analysis.ConstAffine(0), analysis.ConstAffine(n-1))
@@ -319,14 +320,14 @@ func (v *versioner) bounded(e ir.Expr) ir.Expr {
 // if a surrounding condition implies it, none but the tests of that condition. Both ends come from
 // the index itself, so that they agree on the signs of its coefficients: asking 0 <= n for i*n and
 // n <= 0 for len-1-i*n would leave n = 0 alone.
-func (v *versioner) require(a, least analysis.Affine, add *tests) {
+func (v *versioner) require(a, least analysis.Affine, add *Tests) {
 	for _, f := range v.Facts {
 		known := *add
-		known.forms, known.limits = slices.Clone(add.forms), slices.Clone(add.limits)
+		known.Forms, known.limits = slices.Clone(add.Forms), slices.Clone(add.limits)
 		rest := a.Sub(f.Form)
 		c, ok := rest.Const()
 		if !ok && f.Bound && v.lasting(rest) && known.small(rest) { // tighter than the other bounds
-			known.need(rest)
+			known.Need(rest)
 			c, ok = 0, true
 		}
 		if ok && c >= 0 && v.exact(f, &known) {
@@ -334,7 +335,7 @@ func (v *versioner) require(a, least analysis.Affine, add *tests) {
 			return
 		}
 	}
-	add.need(least)
+	add.Need(least)
 }
 
 // lasting reports whether the test can see a, in which no loop has its variable.
@@ -351,7 +352,7 @@ func (v *versioner) lasting(a analysis.Affine) bool {
 // that are available to the test. The first condition that bounds an induction variable on the
 // required side eliminates it, else the end of its loop does. Non-negative multiples are subtracted
 // from a: (i+p)*n + j+q is n*(i+p), where 0 <= i+p, plus j+q.
-func (v *versioner) underFacts(a analysis.Affine, add *tests) (analysis.Affine, bool) {
+func (v *versioner) underFacts(a analysis.Affine, add *Tests) (analysis.Affine, bool) {
 	for k := len(v.Ranges) - 1; k >= 0; k-- {
 		if w := v.Ranges[k].Var; a.Has(w) {
 			if less, ok := v.lessFact(a, w, add); ok {
@@ -365,7 +366,7 @@ func (v *versioner) underFacts(a analysis.Affine, add *tests) (analysis.Affine, 
 
 // lessFact subtracts a multiple of a condition that holds from a, so that induction variable w is
 // eliminated.
-func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *tests) (analysis.Affine, bool) {
+func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *Tests) (analysis.Affine, bool) {
 	coef, ok := a.Coef(w)
 	if !ok {
 		return a, false
@@ -378,14 +379,14 @@ func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *tests) (analysis
 		}
 		times := coef.Mul(analysis.ConstAffine(c))
 		trial := *add
-		trial.forms, trial.limits = slices.Clone(add.forms), slices.Clone(add.limits)
+		trial.Forms, trial.limits = slices.Clone(add.Forms), slices.Clone(add.limits)
 		if n, ok := times.Const(); ok && n < 0 {
 			continue
 		} else if !ok {
 			if !v.visible(times) || !trial.small(times) || !slices.ContainsFunc(times.Terms, func(t analysis.Term) bool { return t.Coef > 0 }) {
 				continue
 			}
-			trial.need(times)
+			trial.Need(times)
 		}
 		if less := a.Sub(times.Mul(f.Form)); less.Known() && !less.Has(w) && v.exact(f, &trial) {
 			*add = trial
@@ -396,7 +397,7 @@ func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *tests) (analysis
 }
 
 // exact adds the tests that exclude overflow in the comparison from which f is known.
-func (v *versioner) exact(f analysis.Fact, add *tests) bool {
+func (v *versioner) exact(f analysis.Fact, add *Tests) bool {
 	if f.Plain() {
 		return true
 	}
@@ -410,7 +411,7 @@ func (v *versioner) exact(f analysis.Fact, add *tests) bool {
 }
 
 // extreme returns the least or greatest value of a over the loops, given the tests that it adds.
-func (v *versioner) extreme(a analysis.Affine, greatest bool, add *tests) analysis.Affine {
+func (v *versioner) extreme(a analysis.Affine, greatest bool, add *Tests) analysis.Affine {
 	for k := len(v.Ranges) - 1; k >= 0; k-- {
 		b := v.Ranges[k]
 		if !a.Has(b.Var) {
@@ -441,7 +442,7 @@ func (v *versioner) extreme(a analysis.Affine, greatest bool, add *tests) analys
 // rises returns the sign of coef: that of a constant; else the one that makes sense, with the test
 // that it is so. A coefficient with only negative terms is taken to be negative, any other
 // positive, as products of sizes are.
-func (v *versioner) rises(coef analysis.Affine, add *tests) (rises, ok bool) {
+func (v *versioner) rises(coef analysis.Affine, add *Tests) (rises, ok bool) {
 	if c, ok := coef.Const(); ok {
 		return c > 0, true
 	}
@@ -449,10 +450,10 @@ func (v *versioner) rises(coef analysis.Affine, add *tests) (rises, ok bool) {
 		return false, false
 	}
 	if slices.ContainsFunc(coef.Terms, func(t analysis.Term) bool { return t.Coef > 0 }) {
-		add.need(coef)
+		add.Need(coef)
 		return true, true
 	}
-	add.need(analysis.Affine{}.Sub(coef))
+	add.Need(analysis.Affine{}.Sub(coef))
 	return false, true
 }
 
@@ -463,7 +464,7 @@ func (v *versioner) visible(a analysis.Affine) bool {
 		return false
 	}
 	for _, x := range a.Atoms() {
-		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.sharer.IsShared(x.Var) && !v.sharer.steady(x.Var) || v.Changed.Has(x.Var) || v.Taken.Has(x.Var) {
+		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.crew.IsShared(x.Var) && !steady(v.crew, x.Var) || v.Changed.Has(x.Var) || v.Taken.Has(x.Var) {
 			return false
 		}
 	}
@@ -471,13 +472,13 @@ func (v *versioner) visible(a analysis.Affine) bool {
 }
 
 // steady reports whether no statement of the parallel region changes v, a variable in team memory.
-func (t *Sharer) steady(v *ir.Var) bool {
+func steady(t *crews.Crew, v *ir.Var) bool {
 	return t.Shared[v] && t.Scratch[v] == nil && t.Effects.Exact[v] && t.Changing != nil && !t.Changing.Has(v)
 }
 
 // InRegion records the variables that parallel region s changes, while the region is lowered. undo
 // ends this.
-func (t *Sharer) InRegion(s ir.Stmt) (undo func()) {
+func InRegion(t *crews.Crew, s ir.Stmt) (undo func()) {
 	before := t.Changing
 	if before == nil {
 		t.Changing = ir.Assigned([]ir.Stmt{s})
@@ -496,12 +497,12 @@ func (v *versioner) conjunction() ir.Expr {
 		}
 	}
 	positive := map[analysis.Atom]bool{}
-	for _, a := range v.tests.forms {
+	for _, a := range v.tests.Forms {
 		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && a.Terms[0].Coef > 0 {
 			positive[a.Terms[0].Atoms[0]] = true
 		}
 	}
-	for _, a := range v.tests.forms {
+	for _, a := range v.tests.Forms {
 		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && positive[a.Terms[0].Atoms[0]] && a.Terms[0].Coef > 0 ||
 			!analysis.PositiveOver(a, positive) {
 			and(analysis.NotNegativeTest(a, v.at))
@@ -522,7 +523,7 @@ func (v *versioner) conjunction() ir.Expr {
 
 // small adds the tests that keep the arithmetic on a from leaving 64 bits: each term stays below
 // 2^56, and there are few. It reports whether such tests exist.
-func (t *tests) small(a analysis.Affine) bool {
+func (t *Tests) small(a analysis.Affine) bool {
 	if len(a.Terms) > 16 {
 		return false
 	}
@@ -549,9 +550,9 @@ func (t *tests) small(a analysis.Affine) bool {
 
 // possible reports whether the tests in add and those so far can hold together if every surrounding
 // loop has an iteration.
-func (v *versioner) possible(add tests) bool {
-	forms := slices.Clone(v.tests.forms)
-	forms = append(forms, add.forms...)
+func (v *versioner) possible(add Tests) bool {
+	forms := slices.Clone(v.tests.Forms)
+	forms = append(forms, add.Forms...)
 	for _, b := range v.Ranges {
 		if span := b.Hi.Sub(b.Lo); b.Lo.Known() && b.Hi.Known() && span.Known() {
 			forms = append(forms, span)
@@ -559,8 +560,8 @@ func (v *versioner) possible(add tests) bool {
 	}
 	least := leastValues(forms)
 	first := 0
-	if sameLeast(leastValues(v.tests.forms), least) { // all tests can hold together
-		first = len(v.tests.forms)
+	if sameLeast(leastValues(v.tests.Forms), least) { // all tests can hold together
+		first = len(v.tests.Forms)
 	}
 	for i := first; i < len(forms); i++ {
 		f := forms[i]
@@ -592,15 +593,15 @@ func sameLeast(before, now map[analysis.Atom]int64) bool {
 func (v *versioner) prune(outer int) {
 	for _, b := range v.Ranges[:outer] {
 		if span := b.Hi.Sub(b.Lo); b.Lo.Known() && b.Hi.Known() && span.Known() && v.visible(span) && v.tests.small(span) {
-			v.tests.need(span)
+			v.tests.Need(span)
 		}
 	}
-	least := leastValues(v.tests.forms)
+	least := leastValues(v.tests.Forms)
 	var kept []analysis.Affine
-	for i, f := range v.tests.forms {
+	for i, f := range v.tests.Forms {
 		_, _, single := singleAtom(f)
 		follows := !single && notNegative(f, least)
-		for k, g := range v.tests.forms {
+		for k, g := range v.tests.Forms {
 			if less := f.Sub(g); k != i && less.Known() && notNegative(less, least) && (k < i || !notNegative(g.Sub(f), least)) {
 				follows = follows || !single
 			}
@@ -609,7 +610,7 @@ func (v *versioner) prune(outer int) {
 			kept = append(kept, f)
 		}
 	}
-	v.tests.forms = kept
+	v.tests.Forms = kept
 }
 
 // notNegative reports whether f is non-negative for all values of its atoms from least upwards.

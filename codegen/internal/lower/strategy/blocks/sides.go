@@ -1,11 +1,13 @@
-package strategy
+package blocks
 
 import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -29,7 +31,7 @@ const (
 // A sideFinder finds the expressions of an inner loop that depend either on the row or on the
 // column.
 type sideFinder struct {
-	*Sharer
+	*crews.Crew
 	b    *block
 	f    *ir.For
 	own  *ir.VarSet // variables that differ between iterations
@@ -38,11 +40,11 @@ type sideFinder struct {
 }
 
 // slabOf returns the values of f that a slab holds, or nil if a slab cannot hold all reads of f.
-func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*panelValue {
-	if !forms.Counts(f) || branches(f.Body) {
+func slabOf(t *crews.Crew, b *block, f *ir.For, own *ir.VarSet) []*panelValue {
+	if !forms.Counts(f) || bodies.HasBranch(f.Body) {
 		return nil // a load under a condition must not be hoisted
 	}
-	x := &sideFinder{Sharer: t, b: b, f: f, own: own, fine: true}
+	x := &sideFinder{Crew: t, b: b, f: f, own: own, fine: true}
 	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
 		b, ok := e.(*ir.Binary)
 		x.fine = x.fine && !(ok && divides(b)) // threads beyond the boundary would also divide
@@ -94,7 +96,7 @@ func (x *sideFinder) sideOf(e ir.Expr) side {
 		}
 		return 0
 	case *ir.Index:
-		if !query.IsRef(e.X) || !query.LoadFree(e.I) || !isAffine(e.I) {
+		if !query.IsRef(e.X) || !query.LoadFree(e.I) || !bodies.IsAffine(e.I) {
 			return apart | ofElem
 		}
 		return x.sideOf(e.I) | x.sideOf(e.X) | ofElem

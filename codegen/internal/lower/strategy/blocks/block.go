@@ -1,4 +1,6 @@
-package strategy
+// Package blocks has the strategies "blocks" and "squares": a thread executes a register tile of
+// two parallel loops, or a team a square of them through team memory.
+package blocks
 
 import (
 	"slices"
@@ -6,8 +8,10 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -65,9 +69,9 @@ func (b *block) first() ir.Expr {
 // early reports whether first is below the first column of the loop.
 func (b *block) early() bool { return !query.Same(b.first(), b.column.Lo) }
 
-// blocks returns the loop over sp in which each thread executes a register tile, or nil if this is
+// Share returns the loop over sp in which each thread executes a register tile, or nil if this is
 // not legal or not profitable.
-func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func Share(t *crews.Crew, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -77,7 +81,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	if t.Slow || p.Only != nil || d.Schedule.Chunk != nil || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
-	b := &block{column: sp.Loops[sp.Order[n-1]], body: merged(propagated(query.Flatten(body))), lanes: blockLanes}
+	b := &block{column: sp.Loops[sp.Order[n-1]], body: mergeStores(bodies.Propagate(query.Flatten(body))), lanes: blockLanes}
 	if n == 1 { // one row
 		b.flat = true
 		one := t.Local("row", ir.IntType, sp.At)
@@ -91,7 +95,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 			return nil
 		}
 	}
-	if !forms.Counts(b.row) || !forms.Counts(b.column) || !t.measure(b) {
+	if !forms.Counts(b.row) || !forms.Counts(b.column) || !measure(t, b) {
 		return nil
 	}
 	at := sp.At
@@ -128,7 +132,7 @@ func (b *block) threads(most int64) int {
 
 // measure chooses the rows and columns of a thread. It reports false if the body has other
 // statements than loads, arithmetic, and inner loops with the same bounds in all iterations.
-func (t *Sharer) measure(b *block) bool {
+func measure(t *crews.Crew, b *block) bool {
 	own := ir.Declared(b.body)
 	own.Add(b.row.Var)
 	own.Add(b.column.Var)
@@ -140,7 +144,7 @@ func (t *Sharer) measure(b *block) bool {
 	if len(ir.AddressTaken(b.body).List()) > 0 {
 		return false
 	}
-	if len(b.outer) == 0 && !b.flat && blockable(t, b.body, own) {
+	if len(b.outer) == 0 && !b.flat && bodies.Blockable(t, b.body, own) {
 		given, words, inner := b.body, ir.Bytes(0), false
 		b.body = namesOut(given)
 		for _, s := range b.body {
@@ -160,20 +164,20 @@ func (t *Sharer) measure(b *block) bool {
 	if b.flat {
 		most = outFlat
 	}
-	b.fast = t.writtenOut(b.body, most)
+	b.fast = unrollLoops(t, b.body, most)
 	every := b.fast
 	b.splitWrapped()
 	b.splitInside()
-	if len(b.inside) > 0 && !slices.ContainsFunc(every, holdsLoop) && !slices.ContainsFunc(every, storesUnder) && blockable(t, every, own) {
+	if len(b.inside) > 0 && !slices.ContainsFunc(every, bodies.HasLoop) && !slices.ContainsFunc(every, storesUnder) && bodies.Blockable(t, every, own) {
 		b.boundary = every
 	}
-	if !blockable(t, b.fast, own) || b.flat && slices.ContainsFunc(b.fast, holdsLoop) {
+	if !bodies.Blockable(t, b.fast, own) || b.flat && slices.ContainsFunc(b.fast, bodies.HasLoop) {
 		return false // several columns a thread would evict the elements that an inner loop reads repeatedly
 	}
 	if b.flat && inRecords(b.fast, b.column.Var) {
 		return false
 	}
-	return t.chooseBlock(b)
+	return chooseBlock(t, b)
 }
 
 // inRecords reports whether list has an access whose index advances by more than one element with
@@ -193,44 +197,6 @@ func inRecords(list []ir.Stmt, v *ir.Var) bool {
 	return found
 }
 
-// blockable reports whether list has only scalar arithmetic, accesses to elements, and loops with
-// the same bounds for all rows and columns. own are the variables that differ between iterations.
-func blockable(t *Sharer, list []ir.Stmt, own *ir.VarSet) bool {
-	for _, s := range list {
-		switch s := s.(type) {
-		case *ir.Decl:
-			if !s.Var.Type.IsScalar() || s.Init != nil && !forms.PlainValue(s.Init) {
-				return false
-			}
-		case *ir.Assign:
-			if !s.Value.Type().IsScalar() || !forms.PlainValue(s.Value) || !forms.PlainValue(s.Place) {
-				return false
-			}
-		case *ir.If:
-			if !forms.PlainValue(s.Cond) || !blockable(t, s.Then, own) || !blockable(t, s.Else, own) || holdsLoop(s) {
-				return false
-			}
-		case *ir.For:
-			if !runsAlike(t, s, own) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-func branches(list []ir.Stmt) bool {
-	found := false
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		_, branch := s.(*ir.If)
-		found = found || branch
-		return !found
-	})
-	return found
-}
-
 // storesUnder reports whether s is a branch with a store: code of several rows and columns gains
 // nothing where a load in front of each store has to wait for the store before it.
 func storesUnder(s ir.Stmt) bool {
@@ -244,80 +210,8 @@ func storesUnder(s ir.Stmt) bool {
 	return found
 }
 
-func holdsLoop(s ir.Stmt) bool {
-	found := false
-	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
-		_, loop := s.(*ir.For)
-		found = found || loop
-		return !found
-	})
-	return found
-}
-
-// runsAlike reports whether f has only loads and arithmetic, and the same bounds for all rows and
-// columns.
-func runsAlike(t *Sharer, f *ir.For, own *ir.VarSet) bool {
-	for _, e := range []ir.Expr{f.Lo, f.Hi, f.Step} {
-		if !query.LoadFree(e) || !forms.PlainValue(e) {
-			return false
-		}
-		for _, v := range ir.ExprVars(e).List() {
-			if own.Has(v) || t.IsShared(v) {
-				return false
-			}
-		}
-	}
-	if _, ok := query.Int64(f.Step); !ok || query.LeavesLoop(f) {
-		return false
-	}
-	for _, s := range query.Flatten(f.Body) {
-		switch s := s.(type) {
-		case *ir.Decl:
-			if !s.Var.Type.IsScalar() || s.Init != nil && !forms.PlainValue(s.Init) {
-				return false
-			}
-		case *ir.Assign:
-			if !query.IsRef(s.Place) || !forms.PlainValue(s.Value) {
-				return false
-			}
-		case *ir.If:
-			if !forms.PlainValue(s.Cond) || !assignsPlain(s.Then) || !assignsPlain(s.Else) {
-				return false
-			}
-		case *ir.For:
-			if !runsAlike(t, s, without(own, f.Var)) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// without returns the variables of s except v.
-func without(s *ir.VarSet, v *ir.Var) *ir.VarSet {
-	out := &ir.VarSet{}
-	for _, w := range s.List() {
-		if w != v {
-			out.Add(w)
-		}
-	}
-	return out
-}
-
-// assignsPlain reports whether all statements of list assign plain values to variables.
-func assignsPlain(list []ir.Stmt) bool {
-	for _, s := range list {
-		if a, ok := s.(*ir.Assign); !ok || !query.IsRef(a.Place) || !forms.PlainValue(a.Value) {
-			return false
-		}
-	}
-	return true
-}
-
 // overBlocks returns the loop in which the teams execute the blocks of the iteration space.
-func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func overBlocks(t *crews.Crew, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	mul := func(x ir.Expr, c int64) ir.Expr { return build.Binary(ir.Mul, x, build.Int(c, at), at) }
@@ -417,7 +311,7 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 
 // around declares the induction variables of the outer loops in block k. It returns the
 // declarations and the number of the block in the plane of row and column.
-func around(t *Sharer, b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
+func around(t *crews.Crew, b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	if len(b.outer) == 0 {
 		return nil, k
 	}
@@ -441,7 +335,7 @@ func around(t *Sharer, b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) 
 }
 
 // turns returns out followed by the loop that runs turn for each block k of a team.
-func turns(t *Sharer, out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
+func turns(t *crews.Crew, out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
 	next := build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), total, at), Post: []ir.Stmt{next}, Body: turn, At: at}
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(k, first, at), loop), At: at}}
@@ -449,7 +343,7 @@ func turns(t *Sharer, out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Ex
 
 // jammed returns the unroll-and-jammed body: b.rows rows from i on, and b.columns columns from j on
 // with a stride of b.apart(), some of them at the boundary or none.
-func jammed(t *Sharer, b *block, i, j *ir.Var, boundary bool, at ir.Pos) []ir.Stmt {
+func jammed(t *crews.Crew, b *block, i, j *ir.Var, boundary bool, at ir.Pos) []ir.Stmt {
 	rows, columns := make([]*ir.Var, b.rows), make([]*ir.Var, b.columns)
 	var out []ir.Stmt
 	for r := range rows {
@@ -483,43 +377,13 @@ func jammed(t *Sharer, b *block, i, j *ir.Var, boundary bool, at ir.Pos) []ir.St
 			copies = append(copies, t.CopyOf(mine.CopyStmts(body), &t.Kernel.NumVars))
 		}
 	}
-	out = append(out, fused(t, copies)...)
+	out = append(out, bodies.Fuse(t, copies)...)
 	return b.loadsOnce(t, out, rows[0], columns[0])
-}
-
-// fused interleaves the copies like interleaved, and fuses the loops at the same position of all
-// copies into one loop.
-func fused(t *Sharer, copies [][]ir.Stmt) []ir.Stmt {
-	var out []ir.Stmt
-	for k, s := range copies[0] {
-		f, ok := s.(*ir.For)
-		if !ok {
-			one := make([][]ir.Stmt, len(copies))
-			for u := range copies {
-				one[u] = copies[u][k : k+1]
-			}
-			out = append(out, t.interleaved(one)...)
-			continue
-		}
-		bodies := make([][]ir.Stmt, len(copies))
-		for u := range copies {
-			g := copies[u][k].(*ir.For)
-			bodies[u] = build.WithVars(map[*ir.Var]*ir.Var{g.Var: f.Var}).CopyStmts(query.Flatten(g.Body))
-		}
-		one := *f
-		one.Label = &ir.Label{}
-		if one.Unroll != 1 {
-			one.Unroll = t.Device().Tuning.Blocks.Unroll
-		}
-		one.Body = fused(t, bodies)
-		out = append(out, &one)
-	}
-	return out
 }
 
 // oneByOne returns the remainder loops: they execute the part of a thread's block that lies inside
 // the iteration space, one iteration at a time.
-func oneByOne(t *Sharer, b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+func oneByOne(t *crews.Crew, b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	end := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(i, at), build.Int(b.rows, at), at), bottom}, T: ir.IntType, At: at}
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(j, at), build.Int(b.columns*b.apart(), at), at), right}, T: ir.IntType, At: at}
 	from := ir.Expr(build.Ref(j, at))

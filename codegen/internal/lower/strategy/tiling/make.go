@@ -1,4 +1,4 @@
-package strategy
+package tiling
 
 import (
 	"math/bits"
@@ -91,14 +91,14 @@ func (x *tiler) body(list []ir.Stmt, active *ir.Var) []ir.Stmt {
 	return out
 }
 
-func (x *tiler) decideTiles(l *tiled) {
+func (x *tiler) decideTiles(l *tiledLoop) {
 	x.Decide(l.loop.At, "loop "+l.loop.Var.Name, "tiles of "+strconv.Itoa(int(l.length))+" iterations in team memory",
 		"all threads of a team read "+l.names()+": each is loaded once for the team", "")
 }
 
 // overTiles returns the loop over the tiles of l. active is the condition that a thread has an
 // iteration, or nil if all threads have one.
-func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
+func (x *tiler) overTiles(l *tiledLoop, active *ir.Var) []ir.Stmt {
 	f, at := l.loop, l.loop.At
 	lo, out := x.Temp("from", ir.Subst(f.Lo, x.same), nil)
 	hi, out := x.Temp("to", ir.Subst(f.Hi, x.same), out)
@@ -134,7 +134,7 @@ func (s *staged) at(k ir.Expr, at ir.Pos) ir.Expr {
 }
 
 // fullTile runs a whole tile, group by group; one access loads all elements of a group.
-func (x *tiler) fullTile(l *tiled, start *ir.Var) ir.Stmt {
+func (x *tiler) fullTile(l *tiledLoop, start *ir.Var) ir.Stmt {
 	at := l.loop.At
 	g, k := x.Local("g", ir.IntType, at), x.Local("k", ir.IntType, at)
 	groups := map[*staged]*ir.Var{}
@@ -153,7 +153,7 @@ func (x *tiler) fullTile(l *tiled, start *ir.Var) ir.Stmt {
 }
 
 // partTile runs the first n iterations of a tile.
-func (x *tiler) partTile(l *tiled, start, n *ir.Var) ir.Stmt {
+func (x *tiler) partTile(l *tiledLoop, start, n *ir.Var) ir.Stmt {
 	at, k := l.loop.At, x.Local("k", ir.IntType, l.loop.At)
 	loop := x.overTile(l, k, 0, build.Binary(ir.Add, build.Ref(start, at), build.Ref(k, at), at), func(s *staged) ir.Expr { return s.at(build.Ref(k, at), at) })
 	loop.Hi = build.Ref(n, at)
@@ -162,7 +162,7 @@ func (x *tiler) partTile(l *tiled, start, n *ir.Var) ir.Stmt {
 
 // overTile returns the loop of k below n over the body of l, whose variable is turn, with the
 // staged elements replaced.
-func (x *tiler) overTile(l *tiled, k *ir.Var, n int64, turn ir.Expr, elem func(*staged) ir.Expr) *ir.For {
+func (x *tiler) overTile(l *tiledLoop, k *ir.Var, n int64, turn ir.Expr, elem func(*staged) ir.Expr) *ir.For {
 	f := l.loop
 	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		if s := l.stagedAs(e); s != nil {
@@ -179,7 +179,7 @@ func (x *tiler) overTile(l *tiled, k *ir.Var, n int64, turn ir.Expr, elem func(*
 }
 
 // unroll returns how many iterations are worth writing out: many of a small body.
-func (l *tiled) unroll() int {
+func (l *tiledLoop) unroll() int {
 	ops := 1
 	ir.WalkExprs(l.loop.Body, func(e ir.Expr) bool {
 		switch e.(type) {

@@ -1,8 +1,9 @@
-package strategy
+package tiling
 
 import (
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -78,7 +79,7 @@ func (x *tiler) fusible(body []ir.Stmt) bool {
 			}
 		case *ir.For:
 			l := x.loops[s]
-			if l == nil || !forms.Straight(s.Body) || branches(s.Body) { // divergent lanes profit from more warps, not from fewer loads
+			if l == nil || !forms.Straight(s.Body) || bodies.HasBranch(s.Body) { // divergent lanes profit from more warps, not from fewer loads
 				return false
 			}
 			for _, v := range ir.Declared(s.Body).List() {
@@ -131,21 +132,21 @@ func (x *tiler) wholeTurn(f *ir.For, base *ir.Var, width int, body []ir.Stmt) []
 			for u := range copies {
 				one[u] = copies[u][k : k+1]
 			}
-			out = append(out, x.interleaved(one)...)
+			out = append(out, bodies.Interleave(x.Crew, one)...)
 			continue
 		}
 		fused := *l
 		loop := *copies[0][k].(*ir.For)
-		bodies := make([][]ir.Stmt, width)
+		lists := make([][]ir.Stmt, width)
 		for u := range copies {
 			h := copies[u][k].(*ir.For)
 			var held []ir.Stmt
-			held, bodies[u] = x.hold(g, build.WithVars(map[*ir.Var]*ir.Var{h.Var: g.Var}).CopyStmts(forms.Flat(h.Body)))
+			held, lists[u] = x.hold(g, build.WithVars(map[*ir.Var]*ir.Var{h.Var: g.Var}).CopyStmts(forms.Flat(h.Body)))
 			out = append(out, held...)
 		}
 		loop.Var = g.Var
 		loop.Lo, loop.Hi = g.Lo, g.Hi
-		loop.Body = x.interleaved(bodies)
+		loop.Body = bodies.Interleave(x.Crew, lists)
 		fused.loop = &loop
 		out = append(out, x.overTiles(&fused, nil)...)
 	}

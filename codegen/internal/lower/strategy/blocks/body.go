@@ -1,11 +1,14 @@
-package strategy
+package blocks
 
 import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/guarded"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/unchecked"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -21,97 +24,21 @@ const (
 	outWhole = 160 // largest number of statements of an unrolled body
 )
 
-// propagated replaces variables that are declared with an affine integer value and never change by
-// that value, and drops their declarations.
-func propagated(list []ir.Stmt) []ir.Stmt {
-	changed, taken := ir.Assigned(list), ir.AddressTaken(list)
-	values := map[*ir.Var]ir.Expr{}
-	var out []ir.Stmt
-	for _, s := range list {
-		if len(values) > 0 {
-			s = ir.SubstStmts([]ir.Stmt{s}, values)[0]
-		}
-		d, ok := s.(*ir.Decl)
-		if ok && d.Init != nil && d.Var.Type.Kind == ir.Int64 && !changed.Has(d.Var) && !taken.Has(d.Var) && query.LoadFree(d.Init) && isAffine(d.Init) {
-			values[d.Var] = d.Init
-			continue
-		}
-		if f, ok := s.(*ir.For); ok {
-			c := *f
-			c.Body = propagated(query.Flatten(f.Body))
-			s = &c
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// merged if-converts branches whose two sides store to the same place into one store of a select,
-// so that loads of other iterations can move across it.
-func merged(list []ir.Stmt) []ir.Stmt {
+// mergeStores if-converts branches whose two sides store to the same place into one store of a
+// select, so that loads of other iterations can move across it.
+func mergeStores(list []ir.Stmt) []ir.Stmt {
 	out := slices.Clone(list)
 	for k, s := range out {
 		c, ok := s.(*ir.If)
 		if !ok || !forms.PlainValue(c.Cond) {
 			continue
 		}
-		x, y := onlyAssign(merged(c.Then)), onlyAssign(merged(c.Else))
+		x, y := onlyAssign(mergeStores(c.Then)), onlyAssign(mergeStores(c.Else))
 		if x != nil && y != nil && query.Same(x.Place, y.Place) {
 			out[k] = build.Assign(x.Place, &ir.Select{Cond: c.Cond, X: x.Value, Y: y.Value, At: c.At}, c.At)
 		}
 	}
 	return out
-}
-
-// chosen replaces each branch with a constant condition, as in an unrolled loop, by the side that
-// runs.
-func chosen(list []ir.Stmt) []ir.Stmt {
-	var out []ir.Stmt
-	for _, s := range list {
-		c, ok := s.(*ir.If)
-		value, known := false, false
-		if ok {
-			value, known = decided(c.Cond)
-		}
-		switch {
-		case !known:
-			out = append(out, s)
-		case value:
-			out = append(out, chosen(query.Flatten(c.Then))...)
-		default:
-			out = append(out, chosen(query.Flatten(c.Else))...)
-		}
-	}
-	return out
-}
-
-// decided returns the value of a comparison of integer constants.
-func decided(cond ir.Expr) (value, known bool) {
-	c, ok := cond.(*ir.Binary)
-	if !ok || c.X.Type().Kind != ir.Int64 {
-		return false, false
-	}
-	x, y := folded(c.X), folded(c.Y)
-	a, okX := query.Int64(x)
-	b, okY := query.Int64(y)
-	if !okX || !okY {
-		return false, false
-	}
-	switch c.Op {
-	case ir.Eq:
-		return a == b, true
-	case ir.Ne:
-		return a != b, true
-	case ir.Lt:
-		return a < b, true
-	case ir.Le:
-		return a <= b, true
-	case ir.Gt:
-		return a > b, true
-	case ir.Ge:
-		return a >= b, true
-	}
-	return false, false
 }
 
 // onlyAssign returns the assignment of list if list is one assignment of a plain scalar, else nil.
@@ -126,18 +53,18 @@ func onlyAssign(list []ir.Stmt) *ir.Assign {
 	return a
 }
 
-// writtenOut unrolls the loops of list whose constant trip count is at most most, innermost loops
+// unrollLoops unrolls the loops of list whose constant trip count is at most most, innermost loops
 // first.
-func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
+func unrollLoops(l *crews.Crew, list []ir.Stmt, most int64) []ir.Stmt {
 	var out []ir.Stmt
-	for _, s := range chosen(list) {
+	for _, s := range bodies.FoldBranches(list) {
 		f, ok := s.(*ir.For)
 		if !ok {
 			out = append(out, s)
 			continue
 		}
 		c := *f
-		c.Body = l.writtenOut(query.Flatten(f.Body), most)
+		c.Body = unrollLoops(l, query.Flatten(f.Body), most)
 		n, known := analysis.ConstTrips(&c)
 		lo, okLo := query.Int64(c.Lo)
 		step, okStep := query.Int64(c.Step)
@@ -148,7 +75,7 @@ func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 		for k := range n {
 			value := &ir.Const{T: f.Var.Type, Bits: uint64(lo + k*step), At: f.At}
 			turn := ir.SubstStmts(c.Body, map[*ir.Var]ir.Expr{f.Var: value})
-			out = append(out, chosen(l.CopyOf(turn, &l.Kernel.NumVars))...)
+			out = append(out, bodies.FoldBranches(l.CopyOf(turn, &l.Kernel.NumVars))...)
 		}
 	}
 	return out
@@ -227,7 +154,7 @@ func (b *block) rim(cond ir.Expr) ([]ir.Expr, bool) {
 // insideTests returns the conditions of b.inside at the corners of a rectangle of rows and columns
 // that begins at i and j, without those that other conditions imply.
 func (b *block) insideTests(i, j *ir.Var, rows, columns analysis.Affine) []ir.Expr {
-	var all tests
+	var all unchecked.Tests
 	for _, e := range b.inside {
 		form, _ := guarded.LessForm(e.(*ir.Binary))
 		if rise, _ := form.Coef(b.row.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
@@ -236,10 +163,10 @@ func (b *block) insideTests(i, j *ir.Var, rows, columns analysis.Affine) []ir.Ex
 		if rise, _ := form.Coef(b.column.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
 			form = form.Add(rise.Mul(columns.AddConst(-1)))
 		}
-		all.need(form.Subst(b.row.Var, analysis.VarAffine(i)).Subst(b.column.Var, analysis.VarAffine(j)))
+		all.Need(form.Subst(b.row.Var, analysis.VarAffine(i)).Subst(b.column.Var, analysis.VarAffine(j)))
 	}
 	var out []ir.Expr
-	for _, form := range all.forms {
+	for _, form := range all.Forms {
 		out = append(out, analysis.NotNegativeTest(form, b.row.At))
 	}
 	return out
@@ -247,7 +174,7 @@ func (b *block) insideTests(i, j *ir.Var, rows, columns analysis.Affine) []ir.Ex
 
 // loadsOnce returns the unroll-and-jammed body of rows and columns from i and j on, some of which
 // may be at the boundary, with each load named once.
-func (b *block) loadsOnce(t *Sharer, body []ir.Stmt, i, j *ir.Var) []ir.Stmt {
+func (b *block) loadsOnce(t *crews.Crew, body []ir.Stmt, i, j *ir.Var) []ir.Stmt {
 	c := guarded.Code{Local: t.Local}
 	for _, x := range []struct {
 		loop     *ir.For
@@ -263,11 +190,6 @@ func (b *block) loadsOnce(t *Sharer, body []ir.Stmt, i, j *ir.Var) []ir.Stmt {
 		}
 	}
 	return c.Once(body)
-}
-
-func isAffine(e ir.Expr) bool {
-	_, ok := analysis.AffineOf(e)
-	return ok
 }
 
 // A stencil with periodic or clamped boundaries computes the index of a neighbour in every
@@ -296,7 +218,7 @@ func (b *block) splitWrapped() {
 	x := &wrapping{loops: append(append([]*ir.For{}, b.outer...), b.row, b.column), own: ir.Declared(b.fast)}
 	list := (&ir.Rewrite{Expr: x.expr}).CopyStmts(b.fast)
 	if x.gone > 0 {
-		b.fast, b.inside, b.wrapped = propagated(list), x.conds, x.gone
+		b.fast, b.inside, b.wrapped = bodies.Propagate(list), x.conds, x.gone
 	}
 }
 
