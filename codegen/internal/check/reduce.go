@@ -136,11 +136,31 @@ type reductionCheck struct {
 
 func (c *reductionCheck) stmts(list []ir.Stmt) {
 	for _, s := range list {
+		if c.otherwise(s) {
+			continue
+		}
 		if !c.Updates(s) {
 			c.uses(s)
 			ir.Lists(s, c.stmts)
 		}
 	}
+}
+
+// otherwise reports an update under a comparison that has an else branch. Whether the branch runs
+// depends on the values that earlier iterations left in the variable.
+func (c *reductionCheck) otherwise(s ir.Stmt) bool {
+	test, ok := s.(*ir.If)
+	if !ok || len(test.Else) == 0 {
+		return false
+	}
+	alone := *test
+	if alone.Else = nil; !c.Updates(&alone) || c.Reduction.Op == ir.LAnd || c.Reduction.Op == ir.LOr {
+		return false
+	}
+	name := query.Source(c.Reduction.Place)
+	c.fail(test.Else[0].Pos(), "reduction("+c.Reduction.Op.String()+") of "+name, "whether the else branch runs depends on "+name+
+		" and so on the order of the iterations", "write two if statements, one after the other")
+	return true
 }
 
 // fixedPlace checks that the place of the reduction is the same throughout construct s.
