@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	_ "embed"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -14,6 +15,9 @@ import (
 //go:embed language_forms_test.go
 var languageForms string
 
+//go:embed language_arrays_test.go
+var languageArrays string
+
 //go:embed testdata/geometry/geometry.go
 var geometrySource string
 
@@ -21,7 +25,7 @@ var geometrySource string
 func loadLanguage(t *testing.T) *codegen.Package {
 	p, err := codegen.Load(codegen.File{Name: "language_kernels_test.go", Text: languageSource},
 		codegen.File{Name: "language_helpers_test.go", Text: languageHelpers}, codegen.File{Name: "language_forms_test.go", Text: languageForms}, codegen.File{Name: "language_structs_test.go", Text: languageStructs},
-		codegen.File{Name: "language_complex_test.go", Text: languageComplex},
+		codegen.File{Name: "language_complex_test.go", Text: languageComplex}, codegen.File{Name: "language_arrays_test.go", Text: languageArrays},
 		codegen.File{Name: "geometry.go", Text: geometrySource, Package: "github.com/gompss/gompss/codegen/testdata/geometry"})
 	require.NoError(t, err)
 	return p
@@ -50,6 +54,16 @@ func init() {
 		}},
 		corpusCase{kernel: LangArrayClauses, args: func(n int, r *rand.Rand) []any {
 			return []any{make([]int, n), [3]int{1, 2, 3}, vector{4, 5}, &[4]int{6, 7, 8, 9}}
+		}},
+		corpusCase{kernel: LangArraysOfSlices, args: func(n int, r *rand.Rand) []any {
+			return []any{ints[int](r, 4*max(n, 1), 20), ints[int](r, n, 20)}
+		}},
+		corpusCase{kernel: LangSpecialFunctions, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+			x := floats[float64](r, n)
+			for i := 0; i < n; i += 8 {
+				x[i] = []float64{0, 1, -1, 0.5, -0.25, math.NaN(), 1.0 / 12, 1 - 1e-15}[i/8%8]
+			}
+			return []any{x, make([][13]float64, n)}
 		}},
 		corpusCase{kernel: LangOtherPackage, args: func(n int, r *rand.Rand) []any {
 			p, q := make([]geometry.Point, n), make([]geometry.Pair[float64], n)

@@ -123,6 +123,19 @@ func TestMathBodies_Fail(t *testing.T) {
 	}
 }
 
+// A slice that is shorter than the array that it is converted to fails the task, whatever its
+// capacity is.
+func TestArraysOfSlices_TooShort(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	for _, part := range []string{"x[i:]", "x[i:i+3]", "x[2:5]", "x[by:by+3]", "x[by:]", "x[:by&3]", "x[lo[by]:]"} {
+		text := "//omp:target device(acc, smp)\n//omp:task inout(y) in(x, lo)\nfunc K(by int, x, y, lo []int) {\n//omp:teams distribute parallel for\nfor i := range y {\na := [4]int(" + part + ")\ny[i] += a[3]\n}\n}\n"
+		for n := range 3 {
+			begin := []any{6, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, make([]int, 7+n), []int{6, 6, 6, 6, 6, 6, 6}}
+			runBodies(t, text, begin, begin, goRun{panicked: "index"})
+		}
+	}
+}
+
 func runBodies(t *testing.T, text string, begin, want []any, run goRun) {
 	t.Helper()
 	f := newFlowRunner(t)

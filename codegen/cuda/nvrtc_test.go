@@ -116,7 +116,7 @@ func provedOf(cases []goldenCase) []goldenCase {
 // languageCorpus lowers the kernels that show the parts of the language; one that is generic has no program of its own.
 func languageCorpus(t *testing.T) []goldenCase {
 	t.Helper()
-	files := kernelFiles(t, []string{"../language_kernels_test.go", "../language_helpers_test.go", "../language_forms_test.go", "../language_complex_test.go", "../testdata/geometry/geometry.go"})
+	files := kernelFiles(t, []string{"../language_kernels_test.go", "../language_helpers_test.go", "../language_forms_test.go", "../language_complex_test.go", "../language_arrays_test.go", "../testdata/geometry/geometry.go"})
 	files[len(files)-1].Package = "github.com/gompss/gompss/codegen/testdata/geometry"
 	pkg, err := codegen.Load(files...)
 	require.NoError(t, err)

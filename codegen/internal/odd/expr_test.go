@@ -397,7 +397,12 @@ func (g *gen) floating(t *typ, depth int) string {
 		return fmt.Sprintf("%s(math.%s(%s))", t.name, name, quoted(args))
 	}
 	small := t.name + "(" + g.expr(g.intType(), 0) + ")"
-	switch g.IntN(16) {
+	switch g.IntN(17) {
+	case 16:
+		if g.chance(40) {
+			return fmt.Sprintf("%s(math.Pow10(int(%s)))", t.name, g.expr(g.intType(), 0))
+		}
+		return pkg("Nextafter", x, y())
 	case 14:
 		if t.bits == 64 && g.chance(30) {
 			return pkg("FMA", x, y(), y())
@@ -509,8 +514,13 @@ func (g *gen) same() string {
 	return fmt.Sprintf("(%s %s %s)", v.name, g.pick("==", "!="), g.whole2(v.t))
 }
 
-// whole2 is a value of an array or struct type: a place, or a literal.
+// whole2 is a value of an array or struct type: a place, a converted slice, or a literal.
 func (g *gen) whole2(t *typ) string {
+	if t.kind == array && g.chance(40) {
+		if e := g.converted(t); e != "" {
+			return e
+		}
+	}
 	for range 8 {
 		v := g.vars[g.IntN(len(g.vars))]
 		if e, u := g.place(v, t); u.name == t.name {
@@ -518,6 +528,32 @@ func (g *gen) whole2(t *typ) string {
 		}
 	}
 	return "(" + g.composite(t, 0) + ")"
+}
+
+// converted is a slice as an array of type t, "" where none is found. In risky programs it may be
+// too short.
+func (g *gen) converted(t *typ) string {
+	for range 12 {
+		v := g.vars[g.IntN(len(g.vars))]
+		if v.t.kind != array && v.t.kind != slice || v.t.elem.name != t.elem.name {
+			continue
+		}
+		short := g.risky && g.chance(10)
+		switch {
+		case v.t.kind == array && v.set && v.t.n >= t.n:
+			lo := g.IntN(v.t.n - t.n + 1)
+			return fmt.Sprintf("%s(%s[%d:%s])", t.name, v.name, lo, g.pick("", strconv.Itoa(lo+t.n)))
+		case v.t.kind == slice && short && !v.owned:
+			return fmt.Sprintf("%s(%s[int(uint8(%s))&7:])", t.name, v.name, g.leaf(g.intType()))
+		case v.t.kind == slice && !v.owned && v.least >= t.n:
+			return fmt.Sprintf("%s(%s[%d:])", t.name, v.name, g.IntN(v.least-t.n+1))
+		case v.t.kind == slice && !v.owned && v.least == 0 && len(g.at) > 0 && g.chance(60):
+			return fmt.Sprintf("%s(%s[%s:])", t.name, v.name, g.at[g.IntN(len(g.at))])
+		case v.t.kind == slice && !v.owned && v.least == 0:
+			return fmt.Sprintf("%s(%s)", t.name, v.name)
+		}
+	}
+	return ""
 }
 
 // composite is a literal of an array or struct, keyed or not.

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/types"
+	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/frontend/exprs"
 	"github.com/gompss/gompss/codegen/internal/frontend/scope"
@@ -224,8 +225,15 @@ func (b builtins) convertValue(x ir.Expr, t *ir.Type, e *ast.CallExpr) ir.Expr {
 		return x // the same bits under another name
 	case ir.Same(from, t), number(from) && number(t):
 		return &ir.Convert{T: t, X: x, At: at}
+	case from.Kind == ir.Slice && t.Kind == ir.Array && ir.Same(from.Elem, t.Elem):
+		return b.arrayOf(x, t, at)
 	}
-	b.Fail(e.Pos(), "conversion from "+from.String()+" to "+t.String(), "it is not in the dialect", "convert element by element")
+	instead := "convert element by element"
+	if from.Kind == ir.Slice && t.Kind == ir.Pointer && t.Elem.Kind == ir.Array {
+		n := strconv.FormatInt(t.Elem.Len, 10)
+		instead = "write the slice s[:" + n + ":" + n + "], or the array " + t.Elem.String() + "(s)"
+	}
+	b.Fail(e.Pos(), "conversion from "+from.String()+" to "+t.String(), "it is not in the dialect", instead)
 	return b.Bad(e, x)
 }
 

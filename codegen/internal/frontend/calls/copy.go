@@ -41,6 +41,35 @@ func copyElement(to, from, i ir.Expr, at ir.Pos) ir.Stmt {
 	return &ir.Assign{Place: &ir.Index{X: build.Copy(to), I: i, At: at}, Value: &ir.Index{X: build.Copy(from), I: build.Copy(i), At: at}, At: at}
 }
 
+// maxListed bounds the length of arrays whose elements an expression lists one by one.
+const maxListed = 64
+
+// arrayOf returns the array of type t that has the first elements of a slice. The last one is read
+// first: its index is the one that an error names where the slice is too short.
+func (b builtins) arrayOf(slice ir.Expr, t *ir.Type, at ir.Pos) ir.Expr {
+	from := b.Temp("slice", slice, at)
+	if ref, ok := slice.(*ir.Ref); ok && b.Fixed(slice) {
+		from = ref
+	}
+	element := func(i ir.Expr) ir.Expr {
+		return &ir.Index{X: build.Copy(from), I: i, Checked: b.Checked(), At: at}
+	}
+	last := b.Temp("last", element(build.Int(t.Len-1, at)), at)
+	if t.Len <= maxListed {
+		out := &ir.Composite{T: t, At: at}
+		for i := range t.Len - 1 {
+			out.Elems = append(out.Elems, element(build.Int(i, at)))
+		}
+		out.Elems = append(out.Elems, last)
+		return out
+	}
+	out := b.ZeroVar("array", t, at)
+	b.Emit(b.elementLoop(build.Int(t.Len, at), false, at, func(i ir.Expr) ir.Stmt {
+		return &ir.Assign{Place: &ir.Index{X: build.Copy(out), I: i, At: at}, Value: element(build.Copy(i)), At: at}
+	}))
+	return out
+}
+
 // clearSlice emits clear(x).
 func (b builtins) clearSlice(e *ast.CallExpr) {
 	at := b.Pos(e.Pos())

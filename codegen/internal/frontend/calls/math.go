@@ -69,6 +69,5 @@ func packagePath(o types.Object) string {
 
 // replacements gives the replacements of library functions that no device has.
 var replacements = map[string]string{
-	"math.Pow10": "write math.Pow(10, float64(n))",
-	"cmp.Less":   "compare with <", "cmp.Compare": "compare with <", "cmp.Or": "write an if statement",
+	"cmp.Less": "compare with <", "cmp.Compare": "compare with <", "cmp.Or": "write an if statement",
 }

@@ -77,7 +77,7 @@ func (i *importer) empty(path string) *types.Package {
 func (i *importer) sources(path string) ([]*ast.File, error) {
 	switch path {
 	case "math":
-		return i.parse(map[string]string{"math/math.go": mathSource})
+		return i.parse(map[string]string{"math/math.go": mathSource, "math/bessel.go": besselSource, "math/gamma.go": gammaSource, "math/inverse.go": inverseSource})
 	case "math/bits":
 		return i.parse(map[string]string{"math/bits.go": bitsSource})
 	case "fmt":

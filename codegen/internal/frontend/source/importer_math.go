@@ -66,8 +66,6 @@ func Cosh(x float64) float64
 func Dim(x, y float64) float64
 func Erf(x float64) float64
 func Erfc(x float64) float64
-func Erfcinv(x float64) float64
-func Erfinv(x float64) float64
 func Exp(x float64) float64
 func Exp2(x float64) float64
 func Expm1(x float64) float64
@@ -108,9 +106,6 @@ func Inf(sign int) float64 {
 }
 func IsInf(f float64, sign int) bool
 func IsNaN(f float64) (is bool)
-func J0(x float64) float64
-func J1(x float64) float64
-func Jn(n int, x float64) float64
 func Ldexp(frac float64, exp int) float64 {
 	if frac == 0 || IsInf(frac, 0) || IsNaN(frac) {
 		return frac
@@ -130,7 +125,6 @@ func Ldexp(frac float64, exp int) float64 {
 	}
 	return Float64frombits(Float64bits(half)&^(0x7ff<<52)|uint64(exp+1023)<<52) * scale
 }
-func Lgamma(x float64) (lgamma float64, sign int)
 func Log(x float64) float64
 func Log10(x float64) float64
 func Log1p(x float64) float64
@@ -181,7 +175,6 @@ func Nextafter32(x, y float32) (r float32) {
 	return Float32frombits(Float32bits(x) - 1)
 }
 func Pow(x, y float64) float64
-func Pow10(n int) float64
 func Remainder(x, y float64) float64
 func Round(x float64) float64
 func RoundToEven(x float64) float64
@@ -193,9 +186,6 @@ func Sqrt(x float64) float64
 func Tan(x float64) float64
 func Tanh(x float64) float64
 func Trunc(x float64) float64
-func Y0(x float64) float64
-func Y1(x float64) float64
-func Yn(n int, x float64) float64
 `
 
 // bitsSource declares package math/bits likewise.
