@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -37,7 +37,7 @@ func TestAffineForms(t *testing.T) {
 		{&ir.Convert{T: ir.IntType, X: build.Ref(&ir.Var{Name: "b", Type: ir.Uint8Type, ID: 9}, here), At: here}, "b"},
 		{build.Binary(ir.Sub, i, i, here), "0"},
 	} {
-		a, ok := analysis.AffineOf(c.e)
+		a, ok := affine.Of(c.e)
 		require.True(t, ok, ir.ExprString(c.e))
 		require.Equal(t, c.want, a.String())
 	}
@@ -55,25 +55,25 @@ func TestNoAffineForm(t *testing.T) {
 		&ir.Binary{Op: ir.Mul, X: build.Int(1<<62, here), Y: build.Int(4, here), T: ir.IntType, At: here}, // leaves 64 bits
 		&ir.Const{T: ir.Float64Type, At: here},
 	} {
-		_, ok := analysis.AffineOf(e)
+		_, ok := affine.Of(e)
 		require.False(t, ok, ir.ExprString(e))
 	}
 }
 
 func TestAffineCoefficients(t *testing.T) {
 	v := intVars("i", "j", "n")
-	a := analysis.VarAffine(v[0]).Mul(analysis.VarAffine(v[2])).Add(analysis.VarAffine(v[1])).AddConst(5)
+	a := affine.OfVar(v[0]).Mul(affine.OfVar(v[2])).Add(affine.OfVar(v[1])).AddConst(5)
 	coef, ok := a.Coef(v[0])
 	require.True(t, ok)
 	require.Equal(t, "n", coef.String())
 	require.Equal(t, "j + 5", a.Without(v[0]).String())
-	require.Equal(t, "n*n + j - n + 5", a.Subst(v[0], analysis.VarAffine(v[2]).AddConst(-1)).String())
-	_, ok = a.Mul(analysis.VarAffine(v[0])).Coef(v[0])
+	require.Equal(t, "n*n + j - n + 5", a.Subst(v[0], affine.OfVar(v[2]).AddConst(-1)).String())
+	_, ok = a.Mul(affine.OfVar(v[0])).Coef(v[0])
 	require.False(t, ok, "i*i is not affine in i")
 }
 
 // evaluate computes a for given values of its atoms.
-func evaluate(a analysis.Affine, values map[*ir.Var]int64) int64 {
+func evaluate(a affine.Form, values map[*ir.Var]int64) int64 {
 	sum := int64(0)
 	for _, t := range a.Terms {
 		x := t.Coef
@@ -113,11 +113,11 @@ func TestAffineModel(t *testing.T) {
 	vars := intVars("i", "j", "k")
 	rapid.Check(t, func(t *rapid.T) {
 		e, value := randomInt(t, vars, 4)
-		a, ok := analysis.AffineOf(e)
+		a, ok := affine.Of(e)
 		if !ok {
 			t.Skip("past maxTerms")
 		}
-		again, ok := analysis.AffineOf(a.Expr(here))
+		again, ok := affine.Of(a.Expr(here))
 		if !ok || !again.Equal(a) {
 			t.Fatalf("%s: %s is not its own form", ir.ExprString(e), a)
 		}

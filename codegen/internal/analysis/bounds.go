@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -18,7 +19,7 @@ func ProveBounds(k *ir.Kernel) {
 // NewProver returns a prover for list, the body of a kernel. It determines which variables list
 // never changes.
 func NewProver(list []ir.Stmt) Prover {
-	p := Prover{Changed: ir.Assigned(list), Taken: ir.AddressTaken(list), Defs: Definitions{}, lengths: map[*ir.Var]Affine{}}
+	p := Prover{Changed: ir.Assigned(list), Taken: ir.AddressTaken(list), Defs: affine.Definitions{}, lengths: map[*ir.Var]affine.Form{}}
 	changed := ir.Assigned(list)
 	for _, v := range p.Taken.List() {
 		changed.Add(v)
@@ -30,17 +31,17 @@ func NewProver(list []ir.Stmt) Prover {
 // Prover walks loop IR and maintains the facts about the variables in scope.
 type Prover struct {
 	Changed, Taken *ir.VarSet
-	Defs           Definitions
-	lengths        map[*ir.Var]Affine // of slice variables that the kernel declares
-	Ranges         []bounds           // of the loop variables in scope, innermost last
-	Facts          []Fact             // that follow from the enclosing conditions
-	First          FirstValues        // of variables that never change
+	Defs           affine.Definitions
+	lengths        map[*ir.Var]affine.Form // of slice variables that the kernel declares
+	Ranges         []bounds                // of the loop variables in scope, innermost last
+	Facts          []Fact                  // that follow from the enclosing conditions
+	First          FirstValues             // of variables that never change
 }
 
 // A Fact is a form that is not negative. It follows from a comparison of X and Y, or from one of
 // several bounds of a loop.
 type Fact struct {
-	Form, X, Y Affine
+	Form, X, Y affine.Form
 	Bound      bool
 }
 
@@ -51,7 +52,7 @@ func (f Fact) Plain() bool { return IsAtom(f.X) && IsAtom(f.Y) }
 // bounds are the bounds of one loop variable Var: Lo <= Var <= Hi.
 type bounds struct {
 	Var    *ir.Var
-	Lo, Hi Affine
+	Lo, Hi affine.Form
 }
 
 func (p *Prover) list(list []ir.Stmt) {
@@ -148,7 +149,7 @@ func (p *Prover) comparison(c *ir.Binary, holds bool) {
 	if !x.Known() || !y.Known() || !p.Fixed(x) || !p.Fixed(y) {
 		return
 	}
-	add := func(a Affine) { p.Facts = append(p.Facts, Fact{Form: p.ReplaceLengths(a), X: x, Y: y}) }
+	add := func(a affine.Form) { p.Facts = append(p.Facts, Fact{Form: p.ReplaceLengths(a), X: x, Y: y}) }
 	op := c.Op
 	if !holds {
 		op = negated(op)
@@ -185,7 +186,7 @@ func negated(op ir.Op) ir.Op {
 }
 
 // IsAtom reports whether a is a constant or an atom.
-func IsAtom(a Affine) bool {
+func IsAtom(a affine.Form) bool {
 	if _, ok := a.Const(); ok {
 		return true
 	}
@@ -203,40 +204,42 @@ func (p *Prover) Define(s *ir.Decl) {
 		}
 		return
 	}
-	if form, ok := p.Defs.AffineOf(s.Init); ok && p.Fixed(form) {
+	if form, ok := p.Defs.Of(s.Init); ok && p.Fixed(form) {
 		p.Defs[s.Var] = form
 	}
 }
 
 // Between records that lo <= v <= hi in the following code.
-func (p *Prover) Between(v *ir.Var, lo, hi Affine) { p.Ranges = append(p.Ranges, bounds{v, lo, hi}) }
+func (p *Prover) Between(v *ir.Var, lo, hi affine.Form) {
+	p.Ranges = append(p.Ranges, bounds{v, lo, hi})
+}
 
 // Quotient returns an upper bound of x / y, where 0 <= x <= a and y >= 1. Terms of a that are
 // multiples of y are divided exactly.
-func Quotient(a, y Affine) (Affine, bool) {
+func Quotient(a, y affine.Form) (affine.Form, bool) {
 	c, isConst := y.Const()
-	out, rest := Affine{}, int64(0)
+	out, rest := affine.Form{}, int64(0)
 	for _, t := range a.Terms {
 		switch {
 		case len(t.Atoms) == 0:
 			rest = t.Coef
 		case isConst && c > 0 && t.Coef%c == 0:
-			out = out.Add(Affine{Terms: []Term{{Coef: t.Coef / c, Atoms: t.Atoms}}})
+			out = out.Add(affine.Form{Terms: []affine.Term{{Coef: t.Coef / c, Atoms: t.Atoms}}})
 		case !isConst && IsAtom(y):
 			k := slices.Index(t.Atoms, y.Terms[0].Atoms[0])
 			if k < 0 {
-				return Affine{}, false
+				return affine.Form{}, false
 			}
-			out = out.Add(Affine{Terms: []Term{{Coef: t.Coef, Atoms: slices.Delete(slices.Clone(t.Atoms), k, k+1)}}})
+			out = out.Add(affine.Form{Terms: []affine.Term{{Coef: t.Coef, Atoms: slices.Delete(slices.Clone(t.Atoms), k, k+1)}}})
 		default:
-			return Affine{}, false
+			return affine.Form{}, false
 		}
 	}
 	switch {
 	case isConst && c > 0:
 		rest = integers.FloorDiv(rest, c)
 	case isConst || !IsAtom(y):
-		return Affine{}, false
+		return affine.Form{}, false
 	case rest < 0:
 		rest = -1
 	}
@@ -244,7 +247,7 @@ func Quotient(a, y Affine) (Affine, bool) {
 }
 
 // Fixed reports whether the variables of a form never change.
-func (p *Prover) Fixed(a Affine) bool {
+func (p *Prover) Fixed(a affine.Form) bool {
 	for _, x := range a.Atoms() {
 		if p.Changed.Has(x.Var) || p.Taken.Has(x.Var) {
 			return false
@@ -253,48 +256,48 @@ func (p *Prover) Fixed(a Affine) bool {
 	return true
 }
 
-func (p *Prover) resliced(rs *ir.Reslice) Affine {
-	lo := ConstAffine(0)
+func (p *Prover) resliced(rs *ir.Reslice) affine.Form {
+	lo := affine.Constant(0)
 	if rs.Lo != nil {
 		lo = p.Defs.Form(rs.Lo)
 	}
-	var hi Affine
+	var hi affine.Form
 	switch {
 	case rs.Hi != nil:
 		hi = p.Defs.Form(rs.Hi)
 	case rs.X.Type().Kind == ir.Array:
-		hi = ConstAffine(rs.X.Type().Len)
+		hi = affine.Constant(rs.X.Type().Len)
 	default:
 		hi = p.Length(rs.X)
 	}
 	if n := hi.Sub(lo); n.Known() && p.Fixed(n) {
 		return n
 	}
-	return Affine{Unknown: true}
+	return affine.Form{Unknown: true}
 }
 
 // Length returns len(x) as a form.
-func (p *Prover) Length(x ir.Expr) Affine {
+func (p *Prover) Length(x ir.Expr) affine.Form {
 	r, ok := x.(*ir.Ref)
 	if !ok || p.Changed.Has(r.Var) || p.Taken.Has(r.Var) {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	if n, ok := p.lengths[r.Var]; ok {
 		return n
 	}
-	return AtomAffine(Atom{Var: r.Var, Of: LenOf})
+	return affine.OfAtom(affine.Atom{Var: r.Var, Of: affine.LenOf})
 }
 
 // BoundsOf returns the range of the variable of f; its ends are unknown if they are not affine.
 func (p *Prover) BoundsOf(f *ir.For) bounds {
 	lo, hi := p.bound(f.Lo), p.bound(f.Hi)
-	b := bounds{Var: f.Var, Lo: Affine{Unknown: true}, Hi: Affine{Unknown: true}}
+	b := bounds{Var: f.Var, Lo: affine.Form{Unknown: true}, Hi: affine.Form{Unknown: true}}
 	step, ok := query.Int64(f.Step)
 	if !ok && p.First.Positive(f.Step) {
 		step, ok = 2, true // positive, but perhaps not 1
 	}
 	if !lo.Known() && p.First.NonNegative(f.Lo) {
-		lo = ConstAffine(0) // a lower bound: the position in the grid has no form
+		lo = affine.Constant(0) // a lower bound: the position in the grid has no form
 	}
 	switch {
 	case !ok || !f.Var.Type.IsInteger():
@@ -316,7 +319,7 @@ func (p *Prover) BoundsOf(f *ir.For) bounds {
 // simplest prefers an argument that no enclosing loop changes and that is a variable or a length
 // instead of a sum.
 func (p *Prover) simplest(e ir.Expr, fn ir.MathFn) ir.Expr {
-	cost := func(a Affine) int {
+	cost := func(a affine.Form) int {
 		switch {
 		case slices.ContainsFunc(p.Ranges, func(r bounds) bool { return a.Has(r.Var) }):
 			return 3
@@ -336,35 +339,35 @@ func (p *Prover) simplest(e ir.Expr, fn ir.MathFn) ir.Expr {
 
 // bound returns a bound of a loop as a form, with the lengths of local slices replaced by their
 // forms.
-func (p *Prover) bound(e ir.Expr) Affine {
+func (p *Prover) bound(e ir.Expr) affine.Form {
 	a := p.ReplaceLengths(p.Defs.Form(e))
 	if a.Known() && p.Fixed(a) {
 		return a
 	}
-	return Affine{Unknown: true}
+	return affine.Form{Unknown: true}
 }
 
 // ReplaceLengths returns a with the length of each local slice replaced by the form that the slice
 // was made with.
-func (p *Prover) ReplaceLengths(a Affine) Affine {
+func (p *Prover) ReplaceLengths(a affine.Form) affine.Form {
 	for _, x := range a.Atoms() {
 		n, ok := p.lengths[x.Var]
-		if !ok || x.Of != LenOf {
+		if !ok || x.Of != affine.LenOf {
 			continue
 		}
 		// Subst replaces values only, so a fresh variable represents the length.
 		v := &ir.Var{Name: x.String(), Type: ir.IntType, ID: -1}
-		terms := make([]Term, len(a.Terms))
+		terms := make([]affine.Term, len(a.Terms))
 		for i, t := range a.Terms {
-			terms[i] = Term{Coef: t.Coef, Atoms: swapAtom(t.Atoms, x, Atom{Var: v})}
+			terms[i] = affine.Term{Coef: t.Coef, Atoms: swapAtom(t.Atoms, x, affine.Atom{Var: v})}
 		}
-		a = normalise(terms).Subst(v, n)
+		a = affine.Normalise(terms).Subst(v, n)
 	}
 	return a
 }
 
-func swapAtom(atoms []Atom, from, to Atom) []Atom {
-	out := make([]Atom, len(atoms))
+func swapAtom(atoms []affine.Atom, from, to affine.Atom) []affine.Atom {
+	out := make([]affine.Atom, len(atoms))
 	for i, a := range atoms {
 		if out[i] = a; a == from {
 			out[i] = to
@@ -388,7 +391,7 @@ func (p *Prover) inRange(ix *ir.Index) bool {
 		return true
 	}
 	i := p.ReplaceLengths(p.Defs.Form(ix.I))
-	n := ConstAffine(ix.X.Type().Len)
+	n := affine.Constant(ix.X.Type().Len)
 	if ix.X.Type().Kind == ir.Slice {
 		n = p.Length(ix.X)
 	}
@@ -400,7 +403,7 @@ func (p *Prover) inRange(ix *ir.Index) bool {
 
 // holds reports whether a >= 0, by the ranges of the loops alone or together with one plain
 // enclosing condition.
-func (p *Prover) holds(a Affine) bool {
+func (p *Prover) holds(a affine.Form) bool {
 	if p.notNegative(a) {
 		return true
 	}
@@ -413,7 +416,7 @@ func (p *Prover) holds(a Affine) bool {
 }
 
 // notNegative reports whether a >= 0 for all values of the loop variables in their ranges.
-func (p *Prover) notNegative(a Affine) bool {
+func (p *Prover) notNegative(a affine.Form) bool {
 	for k := len(p.Ranges) - 1; k >= 0; k-- {
 		b := p.Ranges[k]
 		if !a.Has(b.Var) {
@@ -427,7 +430,7 @@ func (p *Prover) notNegative(a Affine) bool {
 		switch {
 		case !ok && positiveTerms(coef): // a sum of products of lengths
 			c = 1
-		case !ok && positiveTerms(Affine{}.Sub(coef)):
+		case !ok && positiveTerms(affine.Form{}.Sub(coef)):
 			c = -1
 		case !ok:
 			return false
@@ -446,12 +449,12 @@ func (p *Prover) notNegative(a Affine) bool {
 
 // notNegativeAtoms returns the variables in a that keep their first value, if that value is not
 // negative.
-func (p *Prover) notNegativeAtoms(a Affine) map[Atom]bool {
-	var out map[Atom]bool
+func (p *Prover) notNegativeAtoms(a affine.Form) map[affine.Atom]bool {
+	var out map[affine.Atom]bool
 	for _, x := range a.Atoms() {
-		if first := p.First[x.Var]; x.Of == ValueOf && first != nil && p.First.NonNegative(first) {
+		if first := p.First[x.Var]; x.Of == affine.ValueOf && first != nil && p.First.NonNegative(first) {
 			if out == nil {
-				out = map[Atom]bool{}
+				out = map[affine.Atom]bool{}
 			}
 			out[x] = true
 		}
@@ -461,16 +464,16 @@ func (p *Prover) notNegativeAtoms(a Affine) map[Atom]bool {
 
 // positiveTerms reports whether a is a sum of terms that cannot be negative: constants and products
 // of lengths.
-func positiveTerms(a Affine) bool { return PositiveOver(a, nil) }
+func positiveTerms(a affine.Form) bool { return PositiveOver(a, nil) }
 
 // PositiveOver is positiveTerms for a form in which the atoms in positive are not negative either.
-func PositiveOver(a Affine, positive map[Atom]bool) bool {
+func PositiveOver(a affine.Form, positive map[affine.Atom]bool) bool {
 	for _, t := range a.Terms {
 		if t.Coef < 0 {
 			return false
 		}
 		for _, x := range t.Atoms {
-			if x.Of == ValueOf && x.Var.Type.IsSigned() && !positive[x] {
+			if x.Of == affine.ValueOf && x.Var.Type.IsSigned() && !positive[x] {
 				return false
 			}
 		}

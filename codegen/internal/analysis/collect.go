@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -10,9 +11,9 @@ import (
 // A Reach is one memory reference: a load or store of an element of the memory that Base refers to,
 // or of the array variable Base.
 type Reach struct {
-	Base   *ir.Var  // a parameter of the kernel, or a local array or pointer of unknown origin
-	Index  Affine   // in elements of Base; unknown if it depends on data
-	Inside []Affine // the indices of arrays inside the element, outermost first
+	Base   *ir.Var       // a parameter of the kernel, or a local array or pointer of unknown origin
+	Index  affine.Form   // in elements of Base; unknown if it depends on data
+	Inside []affine.Form // the indices of arrays inside the element, outermost first
 	Write  bool
 	Atomic bool
 	Extent Extent      // how much of the element it accesses, and how certainly
@@ -55,21 +56,21 @@ func (e Extent) With(x Extent, yes bool) Extent {
 
 // A bytePart is the part of an element that a place denotes: Size bytes, from byte offset Off.
 type bytePart struct {
-	Off  Affine
+	Off  affine.Form
 	Size int64
 }
 
 // A view is what a slice or pointer variable refers to: base from element off on.
 type view struct {
 	Base *ir.Var
-	Off  Affine
+	Off  affine.Form
 	cut  bool // the view is only a part of base
 }
 
 // A Collector finds the memory references of code, including those of the functions that the code
 // calls.
 type Collector struct {
-	defs       Definitions
+	defs       affine.Definitions
 	views      map[*ir.Var]view
 	Mutable    *ir.VarSet // variables that have more than one value during their life
 	jumps      bool       // after a break, continue or return: the following code may be skipped
@@ -99,7 +100,7 @@ func Collect(k *ir.Kernel, list []ir.Stmt) []Reach {
 
 // NewCollector returns a collector of the accesses of k.
 func NewCollector(k *ir.Kernel) *Collector {
-	c := &Collector{defs: Definitions{}, views: map[*ir.Var]view{}, branches: branches{negations: map[ir.Expr]ir.Expr{}}, Mutable: &ir.VarSet{}, once: valuesOnce(k), params: k.Params, taken: &ir.VarSet{}, helpers: &ir.VarSet{}}
+	c := &Collector{defs: affine.Definitions{}, views: map[*ir.Var]view{}, branches: branches{negations: map[ir.Expr]ir.Expr{}}, Mutable: &ir.VarSet{}, once: valuesOnce(k), params: k.Params, taken: &ir.VarSet{}, helpers: &ir.VarSet{}}
 	bodies := [][]ir.Stmt{k.Body}
 	for _, f := range k.Funcs {
 		bodies = append(bodies, f.Body)
@@ -167,24 +168,24 @@ func (c *Collector) set(v *ir.Var, value ir.Expr) {
 
 // form returns e as an affine form of parameters, lengths and loop variables. The form is unknown
 // if a variable in e changes.
-func (c *Collector) form(e ir.Expr) Affine {
+func (c *Collector) form(e ir.Expr) affine.Form {
 	if c.Sites != nil {
 		return deriver{c}.deriving(e)
 	}
 	a := c.resolve(c.defs.Form(e))
 	for _, x := range a.Atoms() {
 		if c.Mutable.Has(x.Var) {
-			return Affine{Unknown: true}
+			return affine.Form{Unknown: true}
 		}
 	}
 	return a
 }
 
 // resolve returns a, or the unknown form if a has the length of a local slice, which is unknown.
-func (c *Collector) resolve(a Affine) Affine {
+func (c *Collector) resolve(a affine.Form) affine.Form {
 	for _, x := range a.Atoms() {
-		if x.Of != ValueOf && x.Var.Space != ir.Param {
-			return Affine{Unknown: true}
+		if x.Of != affine.ValueOf && x.Var.Space != ir.Param {
+			return affine.Form{Unknown: true}
 		}
 	}
 	return a
@@ -202,7 +203,7 @@ func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 	case *ir.Reslice:
 		v, ok := c.ViewOf(e.X)
 		if e.X.Type().Kind == ir.Array && query.RefVar(e.X) == nil {
-			v.Off = Affine{Unknown: true} // a slice of an array inside an element: other element size
+			v.Off = affine.Form{Unknown: true} // a slice of an array inside an element: other element size
 		} else if ok && e.Lo != nil {
 			v.Off = v.Off.Add(c.form(e.Lo))
 		}
@@ -212,7 +213,7 @@ func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 		v, ok := c.ViewOf(e.X)
 		v.cut = true
 		if !wholeElement(e.X) {
-			v.Off = Affine{Unknown: true}
+			v.Off = affine.Form{Unknown: true}
 		}
 		return v, ok
 	case *ir.Index:
@@ -552,7 +553,7 @@ func (c *Collector) partOfElement(e ir.Expr) bytePart {
 			continue
 		case *ir.Index:
 			if x.X.Type().Kind == ir.Array && query.RefVar(x.X) == nil {
-				p.Off = p.Off.Add(c.form(x.I).Mul(ConstAffine(int64(x.X.Type().Elem.Size))))
+				p.Off = p.Off.Add(c.form(x.I).Mul(affine.Constant(int64(x.X.Type().Elem.Size))))
 				e = x.X
 				continue
 			}
@@ -582,7 +583,7 @@ func (c *Collector) indexesWhole(e ir.Expr) bool {
 
 // indicesInside returns the indices that select place e inside an element of a slice, or inside the
 // variable that a pointer refers to.
-func (c *Collector) indicesInside(e ir.Expr) []Affine {
+func (c *Collector) indicesInside(e ir.Expr) []affine.Form {
 	switch e := e.(type) {
 	case *ir.Member:
 		return c.indicesInside(e.X)

@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -40,7 +41,7 @@ func (cf counterFinder) counted(before ir.Stmt, w *ir.While) bool {
 
 // rangeOfCounter returns a range that contains all values of the variable of a general loop.
 func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r LoopRange, ok bool) {
-	r = LoopRange{For: &ir.For{Var: d.Var, Lo: d.Init, Step: step.Y, At: w.At}, First: cf.of.form(d.Init), By: Affine{Unknown: true}, Stride: 1, Known: true}
+	r = LoopRange{For: &ir.For{Var: d.Var, Lo: d.Init, Step: step.Y, At: w.At}, First: cf.of.form(d.Init), By: affine.Form{Unknown: true}, Stride: 1, Known: true}
 	_, most := LimitsOf(d.Var.Type)
 	n, constant := query.Int64(step.Y)
 	up, factor := true, int64(1)
@@ -50,7 +51,7 @@ func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary)
 	case (step.Op == ir.Add || step.Op == ir.Sub) && !constant:
 		r.By, r.Known, r.Rel = cf.of.form(step.Y), false, ir.Le
 		if step.Op == ir.Sub {
-			r.By = Affine{}.Sub(r.By)
+			r.By = affine.Form{}.Sub(r.By)
 		}
 		if _, _, up = cf.boundOfCounter(w.Cond, d.Var, true); !up {
 			r.Rel = ir.Ge
@@ -66,7 +67,7 @@ func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary)
 	default:
 		return r, false
 	}
-	var side Affine
+	var side affine.Form
 	if r.Last, side, ok = cf.boundOfCounter(w.Cond, d.Var, up); !ok || !r.First.Known() {
 		return r, false
 	}
@@ -82,10 +83,10 @@ func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary)
 	}
 	switch {
 	case factor > 1:
-		r.Fits = []Affine{r.First.AddConst(-1), ConstAffine(most / factor).Sub(r.Last)}
+		r.Fits = []affine.Form{r.First.AddConst(-1), affine.Constant(most / factor).Sub(r.Last)}
 		r.Rel = ir.Lt
 	case r.Rel == ir.Gt:
-		r.Fits = []Affine{r.Last}
+		r.Fits = []affine.Form{r.Last}
 	case r.Known && r.Stride == math.MinInt64:
 		return r, false
 	}
@@ -95,27 +96,27 @@ func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary)
 }
 
 // small returns forms that are not negative if a is far from the limits of 64 bits.
-func small(a Affine) []Affine {
+func small(a affine.Form) []affine.Form {
 	const limit = 1 << 62
-	return []Affine{a.AddConst(limit), ConstAffine(limit).Sub(a)}
+	return []affine.Form{a.AddConst(limit), affine.Constant(limit).Sub(a)}
 }
 
 // boundOfCounter returns the last value of v that cond allows, and the side of the comparison that
 // contains v. The comparison is v <= last if v increases, v >= last if it decreases.
-func (cf counterFinder) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, side Affine, ok bool) {
+func (cf counterFinder) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, side affine.Form, ok bool) {
 	for _, f := range cf.of.factsWithSides([]ir.Expr{cond}) {
 		side := f.X
 		if f.Y.Has(v) {
 			side = f.Y
 		}
-		coef, affine := f.Form.Coef(v)
+		coef, isAffine := f.Form.Coef(v)
 		n, constant := coef.Const()
 		switch {
-		case !affine || !constant || f.X.Has(v) && f.Y.Has(v):
+		case !isAffine || !constant || f.X.Has(v) && f.Y.Has(v):
 		case up && n == -1:
 			return f.Form.Without(v), side, true
 		case !up && n == 1:
-			return Affine{}.Sub(f.Form.Without(v)), side, true
+			return affine.Form{}.Sub(f.Form.Without(v)), side, true
 		}
 	}
 	return last, side, false
@@ -143,7 +144,7 @@ func (c *Collector) freeze(s ir.Stmt) (undo func()) {
 			continue
 		}
 		lo, hi := LimitsOf(v.Type)
-		c.Sites.frozen[v] = VarAffine(deriver{c}.newDerivation(DerivedAny, ConstAffine(lo), ConstAffine(hi), v.Type).Var)
+		c.Sites.frozen[v] = affine.OfVar(deriver{c}.newDerivation(DerivedAny, affine.Constant(lo), affine.Constant(hi), v.Type).Var)
 		frozen = append(frozen, v)
 	}
 	return func() {
@@ -184,7 +185,7 @@ func FactsIn(e ir.Expr, holds bool) (n int, ok bool) {
 		if !holds {
 			op = negated(op)
 		}
-		n = len(factsOf(op, Affine{}, Affine{}))
+		n = len(factsOf(op, affine.Form{}, affine.Form{}))
 	}
 	return n, n > 0
 }

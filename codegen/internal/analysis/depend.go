@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -13,7 +14,7 @@ import (
 // An AccessForm is one load or store in a loop: of element Form of the slice or array root.
 type AccessForm struct {
 	root  *ir.Var
-	Form  Affine
+	Form  affine.Form
 	kinds uint32
 	write bool
 	Known bool
@@ -106,7 +107,7 @@ func (m *Dependences) ScalarDependence(f *ir.For, d *ir.Directive) string {
 
 // accesses lists the loads and stores in the body of f.
 func (m *Dependences) accesses(f *ir.For) (list []AccessForm, why string) {
-	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(f.Body), Taken: ir.AddressTaken(f.Body)}
+	c := &AccessList{Defs: affine.Definitions{}, Changed: ir.Assigned(f.Body), Taken: ir.AddressTaken(f.Body)}
 	c.Stmts(f.Body)
 	for i := range c.List {
 		ranges := boundsOfAll(c.List[i].Loops)
@@ -121,11 +122,11 @@ func (m *Dependences) accesses(f *ir.For) (list []AccessForm, why string) {
 // endsIn returns b with the variables that list declares and never changes replaced by their
 // values, or by bounds of these.
 func endsIn(b bounds, list []ir.Stmt) bounds {
-	end := func(a Affine, greatest bool) Affine {
+	end := func(a affine.Form, greatest bool) affine.Form {
 		for _, x := range a.Atoms() {
 			coef, ok := a.Coef(x.Var)
 			c, isConst := coef.Const()
-			if x.Of != ValueOf || !ok || !isConst {
+			if x.Of != affine.ValueOf || !ok || !isConst {
 				continue
 			}
 			if init := onlyValue(list, x.Var); init != nil {
@@ -142,7 +143,7 @@ func endsIn(b bounds, list []ir.Stmt) bounds {
 // boundsOfAll returns the bounds of the variables of loops. For a bound that is the minimum or
 // maximum of several values, it takes the first value that has a form: the loop does not exceed it.
 func boundsOfAll(loops []*ir.For) (out []bounds) {
-	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
+	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]affine.Form{}}
 	for _, f := range loops {
 		g := *f
 		up, down := ir.IMin, ir.IMax
@@ -159,11 +160,11 @@ func boundsOfAll(loops []*ir.For) (out []bounds) {
 // oneEnd returns an argument of the call e of fn that has a form, or e if e is not such a call.
 func oneEnd(e ir.Expr, fn ir.MathFn) ir.Expr {
 	call, ok := e.(*ir.Math)
-	if !ok || call.Fn != fn || !IsWide(call.T) {
+	if !ok || call.Fn != fn || !affine.NeverWraps(call.T) {
 		return e
 	}
 	for i := len(call.Args) - 1; i >= 0; i-- { // the last argument is usually the length or zero
-		if x := oneEnd(call.Args[i], fn); affine(x) {
+		if x := oneEnd(call.Args[i], fn); affine.Is(x) {
 			return x
 		}
 	}
@@ -173,7 +174,7 @@ func oneEnd(e ir.Expr, fn ir.MathFn) ir.Expr {
 // beyond returns an expression with a form that is not less than e, or with up false not greater;
 // e itself if it has a form, or none is known.
 func beyond(e ir.Expr, up bool) ir.Expr {
-	if affine(e) {
+	if affine.Is(e) {
 		return e
 	}
 	if a := EndOf(e, up); a.Known() {
@@ -184,13 +185,13 @@ func beyond(e ir.Expr, up bool) ir.Expr {
 
 // EndOf returns a form that is not less than e, or with greatest false not greater than e. It knows
 // sums of forms, remainders and masks; else the form is unknown.
-func EndOf(e ir.Expr, greatest bool) Affine {
-	if a, ok := AffineOf(e); ok {
+func EndOf(e ir.Expr, greatest bool) affine.Form {
+	if a, ok := affine.Of(e); ok {
 		return a
 	}
 	b, ok := e.(*ir.Binary)
-	if !ok || !IsWide(b.T) {
-		return Affine{Unknown: true}
+	if !ok || !affine.NeverWraps(b.T) {
+		return affine.Form{Unknown: true}
 	}
 	c, isConst := query.Int64(b.Y)
 	switch {
@@ -199,28 +200,23 @@ func EndOf(e ir.Expr, greatest bool) Affine {
 	case b.Op == ir.Sub:
 		return EndOf(b.X, greatest).Sub(EndOf(b.Y, !greatest))
 	case b.Op == ir.Mul && isConst:
-		return EndOf(b.X, greatest == (c >= 0)).Mul(ConstAffine(c))
+		return EndOf(b.X, greatest == (c >= 0)).Mul(affine.Constant(c))
 	case b.Op == ir.Rem && isConst && c > 0 && greatest, b.Op == ir.And && isConst && c > 0 && greatest:
 		if b.Op == ir.Rem {
 			c--
 		}
-		return ConstAffine(c)
+		return affine.Constant(c)
 	case b.Op == ir.Rem && isConst && c > 0:
-		return ConstAffine(1 - c)
+		return affine.Constant(1 - c)
 	case b.Op == ir.And && isConst && c > 0:
-		return ConstAffine(0)
+		return affine.Constant(0)
 	}
-	return Affine{Unknown: true}
-}
-
-func affine(e ir.Expr) bool {
-	_, ok := AffineOf(e)
-	return ok
+	return affine.Form{Unknown: true}
 }
 
 // An AccessList collects the loads and stores of statements, each with the loops around it.
 type AccessList struct {
-	Defs           Definitions
+	Defs           affine.Definitions
 	Changed, Taken *ir.VarSet
 	loops          []*ir.For
 	List           []AccessForm
@@ -247,7 +243,7 @@ func (c *AccessList) stmt(s ir.Stmt) {
 		c.loops = c.loops[:len(c.loops)-1]
 		return
 	case *ir.Decl:
-		if form, ok := c.Defs.AffineOf(s.Init); s.Init != nil && ok && !c.Changed.Has(s.Var) && !c.Taken.Has(s.Var) {
+		if form, ok := c.Defs.Of(s.Init); s.Init != nil && ok && !c.Changed.Has(s.Var) && !c.Taken.Has(s.Var) {
 			c.Defs[s.Var] = form
 		}
 	case *ir.Atomic:
@@ -315,11 +311,11 @@ func (c *AccessList) within(e, whole ir.Expr, write bool) {
 		c.exprs(x.I)
 		if r, ok := x.X.(*ir.Ref); ok {
 			a.root = r.Var
-			a.Form, a.Known = c.Defs.AffineOf(x.I)
+			a.Form, a.Known = c.Defs.Of(x.I)
 		}
 	case *ir.Deref:
 		if r, ok := x.X.(*ir.Ref); ok {
-			a.root, a.Form, a.Known = r.Var, ConstAffine(0), true
+			a.root, a.Form, a.Known = r.Var, affine.Constant(0), true
 		}
 	default:
 		c.expr(e)
@@ -360,7 +356,7 @@ func (m *Dependences) meeting(f *ir.For, w, a AccessForm) string {
 	cw, ok1 := w.Form.Coef(f.Var)
 	ca, ok2 := a.Form.Coef(f.Var)
 	why := "two iterations may touch the same element of " + w.root.Name
-	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !m.keeps(f, cw) {
+	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(affine.Form{}) || !m.keeps(f, cw) {
 		return why
 	}
 	// w at i equals a at i' where c*(i-i') = rest(a) - rest(w); impossible for i != i' while
@@ -369,7 +365,7 @@ func (m *Dependences) meeting(f *ir.For, w, a AccessForm) string {
 	if !ok {
 		return why
 	}
-	if diff.lo.Equal(Affine{}) && diff.hi.Equal(Affine{}) {
+	if diff.lo.Equal(affine.Form{}) && diff.hi.Equal(affine.Form{}) {
 		if !m.notZero(cw, f, w.Loops) && !m.SupposeAll(build.Compare(ir.Ne, cw.Expr(f.At), build.Int(0, f.At), f.At)) {
 			return why + " where " + cw.String() + " is 0"
 		}
@@ -386,17 +382,17 @@ const mostDistance = 4
 
 // meetsNever reports whether w and a could meet only in iterations of f at one distance from each
 // other, and do not, because f or a loop inside f steps over the element.
-func (m *Dependences) meetsNever(f *ir.For, w, a AccessForm, coef Affine, diff extent) bool {
+func (m *Dependences) meetsNever(f *ir.For, w, a AccessForm, coef affine.Form, diff extent) bool {
 	step, ok := query.Int64(f.Step)
 	if !ok || integers.Magnitude(step) >= smallStride {
 		return false
 	}
 	for distance := int64(-mostDistance); distance <= mostDistance; distance++ {
-		by, known := coef.Mul(ConstAffine(distance*step)), len(m.supposed())
+		by, known := coef.Mul(affine.Constant(distance*step)), len(m.supposed())
 		// Where it steps beyond what is left, w's iteration is that far behind a's.
 		if m.stepsBeyond(f, coef, extent{diff.lo.Sub(by), diff.hi.Sub(by)}) {
 			l := &lattice{m: m, f: f, free: map[*ir.Var]bool{}}
-			mine := VarAffine(f.Var)
+			mine := affine.OfVar(f.Var)
 			if l.apart(l.index(w, mine), l.index(a, mine.AddConst(-distance*step))) {
 				return true
 			}
@@ -408,7 +404,7 @@ func (m *Dependences) meetsNever(f *ir.For, w, a AccessForm, coef Affine, diff e
 
 // endsBefore reports whether an index with coefficient coef of f's variable changes by less than
 // diff over all iterations of f.
-func (m *Dependences) endsBefore(f *ir.For, coef Affine, diff extent) bool {
+func (m *Dependences) endsBefore(f *ir.For, coef affine.Form, diff extent) bool {
 	c, isConst := coef.Const()
 	if !isConst && !positiveTerms(coef) {
 		return false
@@ -417,9 +413,9 @@ func (m *Dependences) endsBefore(f *ir.For, coef Affine, diff extent) bool {
 	for _, b := range []bounds{b, endsIn(b, m.k.Body)} {
 		way := coef.Mul(b.Hi.Sub(b.Lo))
 		if isConst && c < 0 {
-			way = Affine{}.Sub(way)
+			way = affine.Form{}.Sub(way)
 		}
-		if way.Known() && (p.notNegative(diff.lo.Sub(way).AddConst(-1)) || p.notNegative(Affine{}.Sub(diff.hi).Sub(way).AddConst(-1))) {
+		if way.Known() && (p.notNegative(diff.lo.Sub(way).AddConst(-1)) || p.notNegative(affine.Form{}.Sub(diff.hi).Sub(way).AddConst(-1))) {
 			return true
 		}
 	}
@@ -428,7 +424,7 @@ func (m *Dependences) endsBefore(f *ir.For, coef Affine, diff extent) bool {
 
 // stepsBeyond reports whether an index with coefficient coef of f's variable changes by more than
 // diff in one step of f.
-func (m *Dependences) stepsBeyond(f *ir.For, coef Affine, diff extent) bool {
+func (m *Dependences) stepsBeyond(f *ir.For, coef affine.Form, diff extent) bool {
 	step, ok := query.Int64(f.Step)
 	if !ok {
 		return false
@@ -436,9 +432,9 @@ func (m *Dependences) stepsBeyond(f *ir.For, coef Affine, diff extent) bool {
 	if step < 0 {
 		step = -step
 	}
-	reach := coef.Mul(ConstAffine(step))
+	reach := coef.Mul(affine.Constant(step))
 	if c, ok := coef.Const(); ok && c < 0 {
-		reach = Affine{}.Sub(reach)
+		reach = affine.Form{}.Sub(reach)
 	}
 	p := &Prover{}
 	above, beneath := reach.AddConst(-1).Sub(diff.hi), reach.AddConst(-1).Add(diff.lo)
@@ -446,7 +442,7 @@ func (m *Dependences) stepsBeyond(f *ir.For, coef Affine, diff extent) bool {
 }
 
 // keeps reports whether the variables in forms have the same values in all iterations of f.
-func keeps(f *ir.For, forms ...Affine) bool {
+func keeps(f *ir.For, forms ...affine.Form) bool {
 	declared, assigned := ir.Declared(f.Body), ir.Assigned(f.Body)
 	for _, form := range forms {
 		for _, x := range form.Atoms() {
@@ -461,13 +457,13 @@ func keeps(f *ir.For, forms ...Affine) bool {
 // notZero reports whether coef is non-zero wherever f runs and an access inside loops is made.
 // Either coef is a constant, or it is greater than the last value of the variable of one of loops,
 // or of a loop around f, whose first value is not negative.
-func (m *Dependences) notZero(coef Affine, f *ir.For, loops []*ir.For) bool {
+func (m *Dependences) notZero(coef affine.Form, f *ir.For, loops []*ir.For) bool {
 	if _, ok := coef.Const(); ok {
 		return true
 	}
-	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}, Defs: m.constants()}
+	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]affine.Form{}, Defs: m.constants()}
 	for _, x := range coef.Atoms() {
-		if form, ok := p.Defs[x.Var]; ok && x.Of == ValueOf {
+		if form, ok := p.Defs[x.Var]; ok && x.Of == affine.ValueOf {
 			coef = coef.Subst(x.Var, form)
 		}
 	}
@@ -481,8 +477,8 @@ func (m *Dependences) notZero(coef Affine, f *ir.For, loops []*ir.For) bool {
 }
 
 // constants returns the variables of the kernel that are always affine forms of its parameters.
-func (m *Dependences) constants() Definitions {
-	body, out := m.k.Body, Definitions{}
+func (m *Dependences) constants() affine.Definitions {
+	body, out := m.k.Body, affine.Definitions{}
 	changed, taken := ir.Assigned(body), ir.AddressTaken(body)
 	fixed := func(v *ir.Var) bool { return v.Space == ir.Param && !changed.Has(v) && !taken.Has(v) }
 	for _, s := range body {
@@ -490,8 +486,8 @@ func (m *Dependences) constants() Definitions {
 		if !ok || d.Init == nil || changed.Has(d.Var) || taken.Has(d.Var) {
 			continue
 		}
-		form, ok := out.AffineOf(d.Init)
-		if ok && !slices.ContainsFunc(form.Atoms(), func(x Atom) bool { return !fixed(x.Var) }) {
+		form, ok := out.Of(d.Init)
+		if ok && !slices.ContainsFunc(form.Atoms(), func(x affine.Atom) bool { return !fixed(x.Var) }) {
 			out[d.Var] = form
 		}
 	}
@@ -520,7 +516,7 @@ func loopsTo(list []ir.Stmt, f *ir.For) []*ir.For {
 // supposeRoom reports whether all forms may be assumed not to be negative, by means of runtime
 // tests: a row of coef elements is longer than the part of it that an iteration accesses. The tests
 // also exclude wrapping, so forms may have only few variables.
-func (m *Dependences) supposeRoom(f *ir.For, coef Affine, forms ...Affine) bool {
+func (m *Dependences) supposeRoom(f *ir.For, coef affine.Form, forms ...affine.Form) bool {
 	if _, isConst := coef.Const(); isConst {
 		return false // the test would compare with the length of the loop
 	}
@@ -536,7 +532,7 @@ func (m *Dependences) supposeRoom(f *ir.For, coef Affine, forms ...Affine) bool 
 				return false
 			}
 			for _, x := range t.Atoms {
-				if v := x.Expr(f.At); x.Of == ValueOf && x.Var.Type.Size == 8 {
+				if v := x.Expr(f.At); x.Of == affine.ValueOf && x.Var.Type.Size == 8 {
 					conds = append(conds, build.Compare(ir.Lt, v, build.Int(1<<40, f.At), f.At), build.Compare(ir.Lt, build.Int(-1<<40, f.At), v, f.At))
 				}
 			}
@@ -547,16 +543,16 @@ func (m *Dependences) supposeRoom(f *ir.For, coef Affine, forms ...Affine) bool 
 }
 
 // NotNegativeTest returns the condition a >= 0, with negative terms moved to the other side.
-func NotNegativeTest(a Affine, at ir.Pos) ir.Expr {
-	var left, right []Term
+func NotNegativeTest(a affine.Form, at ir.Pos) ir.Expr {
+	var left, right []affine.Term
 	for _, t := range a.Terms {
 		if t.Coef < 0 {
-			right = append(right, Term{Coef: -t.Coef, Atoms: t.Atoms})
+			right = append(right, affine.Term{Coef: -t.Coef, Atoms: t.Atoms})
 		} else {
 			left = append(left, t)
 		}
 	}
-	return build.Compare(ir.Le, Affine{Terms: right}.Expr(at), Affine{Terms: left}.Expr(at), at)
+	return build.Compare(ir.Le, affine.Form{Terms: right}.Expr(at), affine.Form{Terms: left}.Expr(at), at)
 }
 
 // smallStride is a stride at which a loop would run for hours before an index wraps: 2^44
@@ -566,7 +562,7 @@ const smallStride = 1 << 20
 // wraps returns the reason why two iterations of f may have equal multiples of coef although coef
 // is not 0: the product wraps in 64 bits. It returns "" if that is impossible or excluded by a
 // runtime test.
-func (m *Dependences) wraps(f *ir.For, coef Affine, why string) string {
+func (m *Dependences) wraps(f *ir.For, coef affine.Form, why string) string {
 	if c, ok := coef.Const(); ok && integers.Magnitude(c) <= smallStride || m.counted(f, coef) {
 		return ""
 	}
@@ -582,8 +578,8 @@ func (m *Dependences) wraps(f *ir.For, coef Affine, why string) string {
 
 // counted reports whether each iteration of f runs a complete inner loop of about coef iterations.
 // Then f would have to run for years before the multiple of coef wraps.
-func (m *Dependences) counted(f *ir.For, coef Affine) bool {
-	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
+func (m *Dependences) counted(f *ir.For, coef affine.Form) bool {
+	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]affine.Form{}}
 	for _, s := range f.Body {
 		if query.JumpsOut(s) {
 			return false // the jump may start the next iteration
@@ -617,7 +613,7 @@ func ownMemory(x, y *ir.Var) bool {
 }
 
 // An extent is the range of a form over the iterations of the inner loops.
-type extent struct{ lo, hi Affine }
+type extent struct{ lo, hi affine.Form }
 
 // restRange returns the range of rest(a) - rest(w), where the inner loop variables of a and w are
 // independent of each other.
@@ -632,14 +628,14 @@ func (m *Dependences) restRange(w, a AccessForm, f *ir.For) (extent, bool) {
 }
 
 // rangeOf returns the range of form over ranges, in any iteration of f.
-func (m *Dependences) rangeOf(form Affine, ranges []bounds, f *ir.For) (extent, bool) {
+func (m *Dependences) rangeOf(form affine.Form, ranges []bounds, f *ir.For) (extent, bool) {
 	whole := boundsOfAll([]*ir.For{f})
 	s, ok := spread(form, append(whole, ranges...))
 	return s, ok && m.keeps(f, s.lo, s.hi)
 }
 
 // spread returns the range of form over ranges, outermost first.
-func spread(form Affine, ranges []bounds) (extent, bool) {
+func spread(form affine.Form, ranges []bounds) (extent, bool) {
 	s := extent{form, form}
 	for k := len(ranges) - 1; k >= 0; k-- {
 		b := ranges[k]
@@ -658,7 +654,7 @@ func spread(form Affine, ranges []bounds) (extent, bool) {
 
 // toEnd returns a with v replaced by up if the coefficient of v is not negative, by down if it is
 // negative; ok is false if the sign is unknown.
-func toEnd(a Affine, v *ir.Var, up, down Affine) (out Affine, ok bool) {
+func toEnd(a affine.Form, v *ir.Var, up, down affine.Form) (out affine.Form, ok bool) {
 	coef, ok := a.Coef(v)
 	c, isConst := coef.Const()
 	switch {
@@ -672,8 +668,8 @@ func toEnd(a Affine, v *ir.Var, up, down Affine) (out Affine, ok bool) {
 
 // stepIsCount recognises an index i*n + j with 0 <= j < n: the range has width n-1, and n is at
 // least 1 whenever the inner loop runs.
-func (m *Dependences) stepIsCount(reach Affine, s extent) bool {
-	return reach.AddConst(-1).Equal(s.hi) && reach.AddConst(-1).Equal(Affine{}.Sub(s.lo))
+func (m *Dependences) stepIsCount(reach affine.Form, s extent) bool {
+	return reach.AddConst(-1).Equal(s.hi) && reach.AddConst(-1).Equal(affine.Form{}.Sub(s.lo))
 }
 
 // Stride1 returns the number of accesses in list whose address changes by one element with v, minus
@@ -689,7 +685,7 @@ func (m *Dependences) Stride1In(list []ir.Stmt, v, inner *ir.Var) int {
 }
 
 func stride1(list []ir.Stmt, v *ir.Var, counts func(a AccessForm) bool) int {
-	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
+	c := &AccessList{Defs: affine.Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
 	c.Stmts(list)
 	score := 0
 	for _, a := range c.List {
@@ -715,7 +711,7 @@ func stride1(list []ir.Stmt, v *ir.Var, counts func(a AccessForm) bool) int {
 // A rereadRow is a contiguous row of elements that several loops of a team read.
 type rereadRow struct {
 	root  *ir.Var
-	start Affine
+	start affine.Form
 	first *ir.For
 	again bool // a second loop reads it too
 }
@@ -724,7 +720,7 @@ type rereadRow struct {
 // from device memory although another of these loops reads them too. It counts rows that belong to
 // one iteration of the enclosing loop of v.
 func RereadBytes(body []ir.Stmt, v *ir.Var) ir.Bytes {
-	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
+	c := &AccessList{Defs: affine.Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
 	c.Stmts(body)
 	var rows []rereadRow
 	for _, a := range c.List {

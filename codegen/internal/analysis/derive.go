@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -15,14 +16,14 @@ type deriver struct{ of *Collector }
 
 // deriving returns e as a form in which variables of derivations represent the parts that are not
 // affine.
-func (dv deriver) deriving(e ir.Expr) Affine {
+func (dv deriver) deriving(e ir.Expr) affine.Form {
 	if e == nil || !e.Type().IsInteger() {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
-	a := Affine{Unknown: true}
+	a := affine.Form{Unknown: true}
 	switch e := e.(type) {
 	case *ir.Const:
-		return constForm(e)
+		return affine.OfConst(e)
 	case *ir.Ref:
 		if known, ok := dv.of.defs[e.Var]; ok {
 			return known
@@ -34,13 +35,13 @@ func (dv deriver) deriving(e ir.Expr) Affine {
 		a = dv.of.lengthOf(e.X)
 	case *ir.Cap:
 		if v := query.RefVar(e.X); v != nil && dv.of.ofKernel(v) && !dv.of.Mutable.Has(v) {
-			a = AtomAffine(Atom{Var: v, Of: CapOf})
+			a = affine.OfAtom(affine.Atom{Var: v, Of: affine.CapOf})
 		}
 	case *ir.Convert:
 		a = dv.derivedConvert(e)
 	case *ir.Unary:
 		if e.Op == ir.Neg {
-			a = dv.inType(Affine{}.Sub(dv.deriving(e.X)), e.Type())
+			a = dv.inType(affine.Form{}.Sub(dv.deriving(e.X)), e.Type())
 		}
 	case *ir.Binary:
 		a = dv.derivedBinary(e)
@@ -48,14 +49,14 @@ func (dv deriver) deriving(e ir.Expr) Affine {
 		a = dv.derivedMath(e)
 	}
 	if n, ok := Below(e); !a.Known() && ok {
-		return dv.derive(DerivedAny, ConstAffine(0), ConstAffine(n-1), e.Type())
+		return dv.derive(DerivedAny, affine.Constant(0), affine.Constant(n-1), e.Type())
 	}
 	return a
 }
 
-func (dv deriver) derivedConvert(e *ir.Convert) Affine {
+func (dv deriver) derivedConvert(e *ir.Convert) affine.Form {
 	if !e.X.Type().IsInteger() {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	a, from, to := dv.deriving(e.X), e.X.Type(), e.T
 	if from.IsSigned() == to.IsSigned() && to.Size >= from.Size || !from.IsSigned() && to.Size > from.Size {
@@ -66,17 +67,17 @@ func (dv deriver) derivedConvert(e *ir.Convert) Affine {
 
 // inType returns the result a of arithmetic in t: a itself if t is int64, otherwise a derivation
 // that requires a to fit in t. A constant that does not fit is unknown.
-func (dv deriver) inType(a Affine, t *ir.Type) Affine {
-	if !a.Known() || IsWide(t) {
+func (dv deriver) inType(a affine.Form, t *ir.Type) affine.Form {
+	if !a.Known() || affine.NeverWraps(t) {
 		return a
 	}
 	if n, ok := a.Const(); ok {
 		if lo, hi := LimitsOf(t); n < lo || n > hi {
-			return Affine{Unknown: true}
+			return affine.Form{Unknown: true}
 		}
 		return a
 	}
-	return dv.derive(DerivedNarrow, a, Affine{}, t)
+	return dv.derive(DerivedNarrow, a, affine.Form{}, t)
 }
 
 // LimitsOf returns the smallest and largest value of integer type t, limited to the range of int64.
@@ -91,10 +92,10 @@ func LimitsOf(t *ir.Type) (lo, hi int64) {
 	return 0, math.MaxInt64
 }
 
-func (dv deriver) derivedBinary(e *ir.Binary) Affine {
+func (dv deriver) derivedBinary(e *ir.Binary) affine.Form {
 	x, y := dv.deriving(e.X), dv.deriving(e.Y)
 	if !x.Known() || !y.Known() {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	switch e.Op {
 	case ir.Add:
@@ -115,16 +116,16 @@ func (dv deriver) derivedBinary(e *ir.Binary) Affine {
 	switch {
 	case !constant || n < 0:
 	case e.Op == ir.Shl && n < 62:
-		return dv.inType(x.Mul(ConstAffine(1<<n)), e.T)
+		return dv.inType(x.Mul(affine.Constant(1<<n)), e.T)
 	case e.Op == ir.Shr && n < 62:
 		return dv.derive(DerivedShr, x, y, e.T)
 	}
-	return Affine{Unknown: true}
+	return affine.Form{Unknown: true}
 }
 
 // derivedBits returns the form of x op y in type t for a bit operation op. If the operands have no
 // bit in common, the form is their sum. A mask keeps or clears the bits below a power of two.
-func (dv deriver) derivedBits(op ir.Op, x, y Affine, t *ir.Type) Affine {
+func (dv deriver) derivedBits(op ir.Op, x, y affine.Form, t *ir.Type) affine.Form {
 	if _, constant := x.Const(); constant && op != ir.AndNot {
 		x, y = y, x
 	}
@@ -133,29 +134,29 @@ func (dv deriver) derivedBits(op ir.Op, x, y Affine, t *ir.Type) Affine {
 	case op == ir.Or && (dv.apart(x, y) || dv.apart(y, x)), op == ir.Xor && (dv.apart(x, y) || dv.apart(y, x)):
 		return dv.inType(dv.rejoined(x.Add(y)), t)
 	case !constant || !t.IsSigned() && n < 0:
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	case op == ir.And && n < 0, op == ir.AndNot && n >= 0: // the bits that the mask clears
 		if op == ir.And {
 			n = ^n
 		}
-		return dv.inType(dv.rejoined(x.Sub(dv.derivedBits(ir.And, x, ConstAffine(n), t))), t)
+		return dv.inType(dv.rejoined(x.Sub(dv.derivedBits(ir.And, x, affine.Constant(n), t))), t)
 	case op == ir.And && dv.apart(x, y):
-		return Affine{}
+		return affine.Form{}
 	case op == ir.And:
 		return dv.derive(DerivedAnd, x, y, t)
 	case op == ir.AndNot:
-		return dv.derivedBits(ir.And, x, ConstAffine(^n), t)
+		return dv.derivedBits(ir.And, x, affine.Constant(^n), t)
 	case n < 0 || n >= 1<<32:
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	low := bits.Len64(uint64(n)) // Or and Xor change only the bits of the mask
-	rest := dv.derive(DerivedAny, ConstAffine(0), ConstAffine(1<<low-1), t)
-	return dv.inType(dv.derive(DerivedShr, x, ConstAffine(int64(low)), t).Mul(ConstAffine(1<<low)).Add(rest), t)
+	rest := dv.derive(DerivedAny, affine.Constant(0), affine.Constant(1<<low-1), t)
+	return dv.inType(dv.derive(DerivedShr, x, affine.Constant(int64(low)), t).Mul(affine.Constant(1<<low)).Add(rest), t)
 }
 
 // apart reports whether x and y have no bit in common because x is a multiple of a power of two
 // that exceeds y.
-func (dv deriver) apart(x, y Affine) bool {
+func (dv deriver) apart(x, y affine.Form) bool {
 	most, ok := y.Const()
 	if d := dv.single(y); d != nil {
 		switch d.Op {
@@ -166,33 +167,20 @@ func (dv deriver) apart(x, y Affine) bool {
 			}
 		}
 	}
-	return ok && most >= 0 && multipleOf(x, uint(bits.Len64(uint64(most))))
+	return ok && most >= 0 && affine.MultipleOf(x, uint(bits.Len64(uint64(most))))
 }
 
 // single returns the derivation whose variable is a.
-func (dv deriver) single(a Affine) *Derivation {
+func (dv deriver) single(a affine.Form) *Derivation {
 	if len(a.Terms) != 1 || a.Terms[0].Coef != 1 || len(a.Terms[0].Atoms) != 1 {
 		return nil
 	}
 	return dv.of.Sites.Derived[a.Terms[0].Atoms[0].Var]
 }
 
-// multipleOf reports whether a is a multiple of 1<<low.
-func multipleOf(a Affine, low uint) bool {
-	if low > 62 {
-		return false
-	}
-	for _, t := range a.Terms {
-		if t.Coef&(1<<low-1) != 0 {
-			return false
-		}
-	}
-	return a.Known()
-}
-
 // rejoined returns a with q*d + r replaced by the dividend, where q and r are its quotient and
 // remainder by d, and with the bits above and below a mask replaced by the masked value.
-func (dv deriver) rejoined(a Affine) Affine {
+func (dv deriver) rejoined(a affine.Form) affine.Form {
 	for _, rest := range a.Atoms() {
 		r := dv.of.Sites.Derived[rest.Var]
 		if r == nil || r.Op != DerivedRem && r.Op != DerivedAnd {
@@ -209,7 +197,7 @@ func (dv deriver) rejoined(a Affine) Affine {
 				continue
 			}
 			by, ok := partsOf(q, r)
-			joined := a.Sub(VarAffine(q.Var).Mul(by).Add(VarAffine(r.Var)).Sub(r.X).Mul(ConstAffine(c)))
+			joined := a.Sub(affine.OfVar(q.Var).Mul(by).Add(affine.OfVar(r.Var)).Sub(r.X).Mul(affine.Constant(c)))
 			if ok && joined.Known() && !joined.Has(q.Var) && !joined.Has(r.Var) {
 				return joined
 			}
@@ -219,22 +207,22 @@ func (dv deriver) rejoined(a Affine) Affine {
 }
 
 // partsOf returns by such that by*q + r is the operand X of both derivations, if there is one.
-func partsOf(q, r *Derivation) (by Affine, ok bool) {
+func partsOf(q, r *Derivation) (by affine.Form, ok bool) {
 	switch {
 	case q.Op == DerivedDiv && r.Op == DerivedRem:
 		return q.Y, q.Y.Equal(r.Y)
 	case q.Op == DerivedShr && r.Op == DerivedAnd:
 		k, ok1 := q.Y.Const()
 		n, ok2 := r.Y.Const()
-		return ConstAffine(n + 1), ok1 && ok2 && k < 62 && n == 1<<k-1
+		return affine.Constant(n + 1), ok1 && ok2 && k < 62 && n == 1<<k-1
 	}
-	return Affine{}, false
+	return affine.Form{}, false
 }
 
 // derivedMath returns the form of a minimum or maximum.
-func (dv deriver) derivedMath(e *ir.Math) Affine {
+func (dv deriver) derivedMath(e *ir.Math) affine.Form {
 	if e.Fn != ir.IMin && e.Fn != ir.IMax || len(e.Args) == 0 {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	op := DerivedMin
 	if e.Fn == ir.IMax {
@@ -248,14 +236,14 @@ func (dv deriver) derivedMath(e *ir.Math) Affine {
 }
 
 // derive returns the variable of a derivation. Equal derivations have the same variable.
-func (dv deriver) derive(op DerivedOp, x, y Affine, t *ir.Type) Affine {
+func (dv deriver) derive(op DerivedOp, x, y affine.Form, t *ir.Type) affine.Form {
 	if !x.Known() || !y.Known() || dv.of.changes(x) || dv.of.changes(y) || len(dv.of.Sites.Order) >= MaxForms {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	if op != DerivedAny {
 		for _, d := range dv.of.Sites.Order {
 			if d.Op == op && d.X.Equal(x) && d.Y.Equal(y) && (op != DerivedNarrow || ir.Same(d.T, t)) {
-				return VarAffine(d.Var)
+				return affine.OfVar(d.Var)
 			}
 		}
 	}
@@ -263,10 +251,10 @@ func (dv deriver) derive(op DerivedOp, x, y Affine, t *ir.Type) Affine {
 	if op <= DerivedMax && t.IsSigned() {
 		d.Host = dv.hostValue(d)
 	}
-	return VarAffine(d.Var)
+	return affine.OfVar(d.Var)
 }
 
-func (dv deriver) newDerivation(op DerivedOp, x, y Affine, t *ir.Type) *Derivation {
+func (dv deriver) newDerivation(op DerivedOp, x, y affine.Form, t *ir.Type) *Derivation {
 	d := &Derivation{Op: op, X: x, Y: y, T: t, Var: &ir.Var{Name: "derived", Type: ir.IntType, ID: derivedIDs + len(dv.of.Sites.Order)}}
 	dv.of.Sites.Order, dv.of.Sites.Derived[d.Var] = append(dv.of.Sites.Order, d), d
 	return d
@@ -290,14 +278,14 @@ func (dv deriver) hostValue(d *Derivation) ir.Expr {
 }
 
 // hostForm returns a as an expression of kernel parameters, nil if there is none.
-func (dv deriver) hostForm(a Affine) ir.Expr {
+func (dv deriver) hostForm(a affine.Form) ir.Expr {
 	values := map[*ir.Var]ir.Expr{}
 	for _, x := range a.Atoms() {
 		d := dv.of.Sites.Derived[x.Var]
 		switch {
 		case d != nil && d.Host != nil:
 			values[x.Var] = d.Host
-		case d != nil || !dv.of.ofKernel(x.Var) || x.Of == SetOf:
+		case d != nil || !dv.of.ofKernel(x.Var) || x.Of == affine.SetOf:
 			return nil
 		}
 	}
@@ -306,10 +294,10 @@ func (dv deriver) hostForm(a Affine) ir.Expr {
 
 // partOfParam returns the form of an integer field or element of a struct or array parameter of the
 // kernel, as the variable of a derivation.
-func (dv deriver) partOfParam(e ir.Expr) Affine {
+func (dv deriver) partOfParam(e ir.Expr) affine.Form {
 	root := ir.RootVar(e)
 	if root == nil || !dv.of.ofKernel(root) || dv.of.Mutable.Has(root) || root.Type.Kind != ir.Struct && root.Type.Kind != ir.Array {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	constant := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {
@@ -325,27 +313,27 @@ func (dv deriver) partOfParam(e ir.Expr) Affine {
 		return constant
 	})
 	if !constant || len(dv.of.Sites.Order) >= MaxForms {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
 	for _, d := range dv.of.Sites.Order {
 		if d.Host != nil && query.Same(d.Host, e) {
-			return VarAffine(d.Var)
+			return affine.OfVar(d.Var)
 		}
 	}
-	d := dv.newDerivation(DerivedAny, Affine{}, Affine{}, e.Type())
+	d := dv.newDerivation(DerivedAny, affine.Form{}, affine.Form{}, e.Type())
 	d.Host = e
-	return VarAffine(d.Var)
+	return affine.OfVar(d.Var)
 }
 
 // held returns the current value of a variable as a form.
-func (c *Collector) held(v *ir.Var) Affine {
+func (c *Collector) held(v *ir.Var) affine.Form {
 	if a, ok := c.Sites.frozen[v]; ok {
 		return a
 	}
 	if c.Mutable.Has(v) && !c.counts(v) {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
-	return VarAffine(v)
+	return affine.OfVar(v)
 }
 
 // counts reports whether v changes only at the end of an enclosing loop.
@@ -355,7 +343,7 @@ func (c *Collector) counts(v *ir.Var) bool { return c.Sites != nil && c.Sites.co
 const derivedIDs = 1 << 40
 
 // changes reports whether a variable in a has more than one value during its life.
-func (c *Collector) changes(a Affine) bool {
+func (c *Collector) changes(a affine.Form) bool {
 	for _, x := range a.Atoms() {
 		if c.Mutable.Has(x.Var) && !c.counts(x.Var) {
 			return true
@@ -400,18 +388,18 @@ func (c *Collector) assume(e ir.Expr, holds bool, out []Fact) []Fact {
 }
 
 // factsOf returns forms that are not negative if x op y holds.
-func factsOf(op ir.Op, x, y Affine) []Affine {
+func factsOf(op ir.Op, x, y affine.Form) []affine.Form {
 	switch op {
 	case ir.Lt:
-		return []Affine{y.Sub(x).AddConst(-1)}
+		return []affine.Form{y.Sub(x).AddConst(-1)}
 	case ir.Le:
-		return []Affine{y.Sub(x)}
+		return []affine.Form{y.Sub(x)}
 	case ir.Gt:
-		return []Affine{x.Sub(y).AddConst(-1)}
+		return []affine.Form{x.Sub(y).AddConst(-1)}
 	case ir.Ge:
-		return []Affine{x.Sub(y)}
+		return []affine.Form{x.Sub(y)}
 	case ir.Eq:
-		return []Affine{x.Sub(y), y.Sub(x)}
+		return []affine.Form{x.Sub(y), y.Sub(x)}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -34,7 +35,7 @@ func (n numbering) of(x any) int {
 }
 
 // form appends a form, with the numbers of its atoms, to b.
-func (n numbering) form(b *strings.Builder, a Affine) {
+func (n numbering) form(b *strings.Builder, a affine.Form) {
 	for _, t := range a.Terms {
 		b.WriteByte('+')
 		b.WriteString(strconv.FormatInt(t.Coef, 10))

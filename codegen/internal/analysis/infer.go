@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -145,10 +146,10 @@ func (in *inference) whyWhole(r Reach) string {
 
 // covers reports whether d is the whole slice.
 func (in *inference) covers(d ir.Range) bool {
-	lo, ok1 := AffineOf(d.Lo)
-	hi, ok2 := AffineOf(d.Hi)
+	lo, ok1 := affine.Of(d.Lo)
+	hi, ok2 := affine.Of(d.Hi)
 	c, zero := lo.Const()
-	return ok1 && ok2 && zero && c == 0 && hi.Equal(AtomAffine(Atom{Var: in.v, Of: LenOf}))
+	return ok1 && ok2 && zero && c == 0 && hi.Equal(affine.OfAtom(affine.Atom{Var: in.v, Of: affine.LenOf}))
 }
 
 // dimension returns [s.Lo, s.Hi+1), empty if a loop around r has no iteration. If the range is only
@@ -160,7 +161,7 @@ func (in *inference) dimension(r Reach, s Span, exact bool) ir.Range {
 		if !AtLeast(s.Lo, 0) {
 			lo = build.IntMath(ir.IMax, lo, build.Int(0, r.At))
 		}
-		if length := AtomAffine(Atom{Var: in.v, Of: LenOf}); !AtLeast(length.Sub(s.Hi), 1) {
+		if length := affine.OfAtom(affine.Atom{Var: in.v, Of: affine.LenOf}); !AtLeast(length.Sub(s.Hi), 1) {
 			hi = build.IntMath(ir.IMin, hi, length.Expr(r.At))
 		}
 	}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -12,7 +13,7 @@ func (a AccessForm) Root() *ir.Var { return a.root }
 // WrittenOnce returns the places that list writes, one for each slice. ok is false if list accesses
 // one of these slices at another place, or accesses other memory that may overlap with them.
 func (m *Dependences) WrittenOnce(list []ir.Stmt) ([]AccessForm, bool) {
-	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
+	c := &AccessList{Defs: affine.Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
 	c.Stmts(list)
 	if c.Why != "" {
 		return nil, false

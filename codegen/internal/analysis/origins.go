@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -100,7 +101,7 @@ func ThroughLocals(k *ir.Kernel, reaches []Reach) []Reach {
 		for _, v := range list {
 			if slices.Contains(k.Params, v) {
 				via := r
-				via.Base, via.Index, via.Through = v, Affine{Unknown: true}, r.Base
+				via.Base, via.Index, via.Through = v, affine.Form{Unknown: true}, r.Base
 				via.Extent = Extent(0).With(Maybe, len(list) > 1)
 				out = append(out, via)
 			}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -9,17 +10,17 @@ import (
 // Stride is negative. Known is false if a bound is not affine.
 type LoopRange struct {
 	*ir.For
-	First, Last Affine
+	First, Last affine.Form
 	Stride      int64
 	Known       bool
-	By          Affine   // the step, if it is not a constant
-	Loose       bool     // the variable may take fewer values
-	Fits        []Affine // further forms that must not be negative for the variable to be between First and Last
+	By          affine.Form   // the step, if it is not a constant
+	Loose       bool          // the variable may take fewer values
+	Fits        []affine.Form // further forms that must not be negative for the variable to be between First and Last
 }
 
 // RangeOf returns the range of l as forms.
 func (c *Collector) RangeOf(l *ir.For) LoopRange {
-	r := LoopRange{For: l, First: c.form(l.Lo), Last: c.form(l.Hi), By: Affine{Unknown: true}}
+	r := LoopRange{For: l, First: c.form(l.Lo), Last: c.form(l.Hi), By: affine.Form{Unknown: true}}
 	step, constant := query.Int64(l.Step)
 	if !constant {
 		r.By = c.form(l.Step)
@@ -39,7 +40,7 @@ func (c *Collector) RangeOf(l *ir.For) LoopRange {
 }
 
 // Ends returns the smallest and the largest value of the variable.
-func (r LoopRange) Ends() (lo, hi Affine) {
+func (r LoopRange) Ends() (lo, hi affine.Form) {
 	if r.Stride < 0 {
 		return r.Last, r.First
 	}
@@ -48,7 +49,7 @@ func (r LoopRange) Ends() (lo, hi Affine) {
 
 // extremes returns the smallest and largest value of a over loops, outermost first. known is false
 // if the sign of a coefficient or the form of a bound is unknown.
-func extremes(a Affine, loops []LoopRange) (lo, hi Affine, known bool) {
+func extremes(a affine.Form, loops []LoopRange) (lo, hi affine.Form, known bool) {
 	lo, hi = a, a
 	for i := len(loops) - 1; i >= 0; i-- {
 		v := loops[i].Var
@@ -70,7 +71,7 @@ func extremes(a Affine, loops []LoopRange) (lo, hi Affine, known bool) {
 }
 
 // atExtreme replaces v in a by up if its coefficient is positive, by down if it is negative.
-func atExtreme(a Affine, v *ir.Var, up, down Affine) (Affine, bool) {
+func atExtreme(a affine.Form, v *ir.Var, up, down affine.Form) (affine.Form, bool) {
 	coef, ok := a.Coef(v)
 	c, constant := coef.Const()
 	switch {

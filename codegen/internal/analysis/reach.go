@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -117,11 +118,11 @@ func (r *Reach) CopiedBy(d *ir.Directive) bool {
 }
 
 // Indices returns the index of the element and the indices inside the element.
-func (r *Reach) Indices() []Affine { return append([]Affine{r.Index}, r.Inside...) }
+func (r *Reach) Indices() []affine.Form { return append([]affine.Form{r.Index}, r.Inside...) }
 
 // Uses reports whether v occurs in an index of r.
 func (r *Reach) Uses(v *ir.Var) bool {
-	return slices.ContainsFunc(r.Indices(), func(a Affine) bool { return a.Has(v) })
+	return slices.ContainsFunc(r.Indices(), func(a affine.Form) bool { return a.Has(v) })
 }
 
 // ConstTrips returns the number of iterations of l if its bounds are constant.
@@ -147,7 +148,7 @@ func ConstTrips(l *ir.For) (int64, bool) {
 
 // Anywhere returns r as a reference to an unknown element of base.
 func (r Reach) Anywhere(base *ir.Var) Reach {
-	return Reach{Base: base, Index: Affine{Unknown: true}, Write: r.Write, Atomic: r.Atomic, Loops: r.Loops, In: r.In, Phase: r.Phase}
+	return Reach{Base: base, Index: affine.Form{Unknown: true}, Write: r.Write, Atomic: r.Atomic, Loops: r.Loops, In: r.In, Phase: r.Phase}
 }
 
 // A DistPart is the use of one array by a dist_ clause: each iteration of the innermost of Loops
@@ -171,7 +172,7 @@ func (c *Collector) distParts(s *ir.For) {
 
 // Knows reports whether a is not negative whenever r is executed. The proof uses the enclosing
 // loops and conditions.
-func (r *Reach) Knows(a Affine, params []*ir.Var) bool {
+func (r *Reach) Knows(a affine.Form, params []*ir.Var) bool {
 	if s, ok := SpanOf(a, r.Loops, params); ok && AtLeast(s.Lo, 0) {
 		return true
 	}
@@ -218,7 +219,7 @@ func (r *Reach) Moves() bool {
 }
 
 // AtLeast reports whether a is a constant of at least n.
-func AtLeast(a Affine, n int64) bool {
+func AtLeast(a affine.Form, n int64) bool {
 	c, ok := a.Const()
 	return ok && c >= n
 }

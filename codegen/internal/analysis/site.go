@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -12,7 +13,7 @@ import (
 // negative.
 type Site struct {
 	At    ir.Expr
-	Needs []Affine
+	Needs []affine.Form
 	Loops []LoopRange // the enclosing loops, outermost first
 	Conds []Fact      // the facts that hold at the operation
 }
@@ -20,10 +21,10 @@ type Site struct {
 // A SiteFinder is the part of a Collector that finds sites: their list, the lengths of slices, and
 // variables for the results of operations that are not affine.
 type SiteFinder struct {
-	lengths  map[*ir.Var]Affine // of slice variables that the kernel declares
-	set      map[*ir.Var]Affine // 1 for pointer variables that the kernel declares and that are not nil
-	counters map[*ir.Var]bool   // variables that change only at the end of an enclosing loop
-	frozen   map[*ir.Var]Affine // in the current statement, the values of variables that change elsewhere
+	lengths  map[*ir.Var]affine.Form // of slice variables that the kernel declares
+	set      map[*ir.Var]affine.Form // 1 for pointer variables that the kernel declares and that are not nil
+	counters map[*ir.Var]bool        // variables that change only at the end of an enclosing loop
+	frozen   map[*ir.Var]affine.Form // in the current statement, the values of variables that change elsewhere
 	Derived  map[*ir.Var]*Derivation
 	Order    []*Derivation // in order of creation: a derivation may refer to earlier ones
 	List     []Site
@@ -40,7 +41,7 @@ const maxCalls = 4096
 type Derivation struct {
 	Var  *ir.Var
 	Op   DerivedOp
-	X, Y Affine
+	X, Y affine.Form
 	T    *ir.Type // the type of the operation
 	Host ir.Expr  // the result as an expression of kernel parameters; nil if there is none
 }
@@ -70,7 +71,7 @@ func FindSites(k *ir.Kernel) *SiteFinder {
 
 // NewSiteFinder returns an empty SiteFinder.
 func NewSiteFinder() *SiteFinder {
-	return &SiteFinder{lengths: map[*ir.Var]Affine{}, set: map[*ir.Var]Affine{}, counters: map[*ir.Var]bool{}, frozen: map[*ir.Var]Affine{}, Derived: map[*ir.Var]*Derivation{}, Open: map[ir.Expr]bool{}}
+	return &SiteFinder{lengths: map[*ir.Var]affine.Form{}, set: map[*ir.Var]affine.Form{}, counters: map[*ir.Var]bool{}, frozen: map[*ir.Var]affine.Form{}, Derived: map[*ir.Var]*Derivation{}, Open: map[ir.Expr]bool{}}
 }
 
 // TooMany reports whether the collector stopped at maxCalls calls, so that the list of sites is
@@ -82,7 +83,7 @@ func (f *SiteFinder) TooMany() bool { return f.calls > maxCalls }
 type checker struct{ of *Collector }
 
 // site records the checked operation at, which succeeds if no form of needs is negative.
-func (k checker) site(at ir.Expr, needs ...Affine) {
+func (k checker) site(at ir.Expr, needs ...affine.Form) {
 	if k.of.Sites == nil || k.of.Sites.Reaches {
 		return
 	}
@@ -110,10 +111,10 @@ func (k checker) checkedReslice(e *ir.Reslice) {
 	}
 	capacity := k.of.lengthOf(e.X) // a lower bound of the capacity
 	if v := query.RefVar(e.X); v != nil && v.Space == ir.Param && v.Type.Kind == ir.Slice && !k.of.Mutable.Has(v) && k.of.ofKernel(v) {
-		capacity = AtomAffine(Atom{Var: v, Of: CapOf})
+		capacity = affine.OfAtom(affine.Atom{Var: v, Of: affine.CapOf})
 	}
 	lo, hi := k.of.partOf(e)
-	needs := []Affine{lo, hi.Sub(lo)}
+	needs := []affine.Form{lo, hi.Sub(lo)}
 	if e.Max != nil {
 		limit := k.of.form(e.Max)
 		needs, hi = append(needs, limit.Sub(hi)), limit
@@ -137,7 +138,7 @@ func (k checker) checkedBinary(e *ir.Binary) {
 }
 
 // partOf returns the low and the high bound of a slice expression.
-func (c *Collector) partOf(e *ir.Reslice) (lo, hi Affine) {
+func (c *Collector) partOf(e *ir.Reslice) (lo, hi affine.Form) {
 	if e.Lo != nil {
 		lo = c.form(e.Lo)
 	}
@@ -148,9 +149,9 @@ func (c *Collector) partOf(e *ir.Reslice) (lo, hi Affine) {
 }
 
 // lengthOf returns the length of slice or array x as a form; the form is unknown if the length is.
-func (c *Collector) lengthOf(x ir.Expr) Affine {
+func (c *Collector) lengthOf(x ir.Expr) affine.Form {
 	if x.Type().Kind == ir.Array {
-		return ConstAffine(x.Type().Len)
+		return affine.Constant(x.Type().Len)
 	}
 	switch x := x.(type) {
 	case *ir.Reslice:
@@ -161,10 +162,10 @@ func (c *Collector) lengthOf(x ir.Expr) Affine {
 			return n
 		}
 		if c.ofKernel(x.Var) && !c.Mutable.Has(x.Var) {
-			return AtomAffine(Atom{Var: x.Var, Of: LenOf})
+			return affine.OfAtom(affine.Atom{Var: x.Var, Of: affine.LenOf})
 		}
 	}
-	return Affine{Unknown: true}
+	return affine.Form{Unknown: true}
 }
 
 // ofKernel reports whether v is a parameter of the kernel itself.
@@ -178,19 +179,19 @@ func (k checker) checkedDeref(e *ir.Deref) {
 }
 
 // pointer returns a form that is 1 if pointer e is not nil, and 0 if it is nil.
-func (c *Collector) pointer(e ir.Expr) Affine {
+func (c *Collector) pointer(e ir.Expr) affine.Form {
 	switch e := e.(type) {
 	case *ir.AddrOf:
-		return ConstAffine(1)
+		return affine.Constant(1)
 	case *ir.Ref:
 		if a, ok := c.Sites.set[e.Var]; ok {
 			return a
 		}
 		if c.ofKernel(e.Var) && !c.Mutable.Has(e.Var) {
-			return AtomAffine(Atom{Var: e.Var, Of: SetOf})
+			return affine.OfAtom(affine.Atom{Var: e.Var, Of: affine.SetOf})
 		}
 	}
-	return Affine{Unknown: true}
+	return affine.Form{Unknown: true}
 }
 
 // checkedStep records the check that the step of a loop leads towards its bound, if the step is not
@@ -203,7 +204,7 @@ func (k checker) checkedStep(s *ir.For) {
 	case ir.Lt, ir.Le:
 		k.site(s.Step, by.AddConst(-1))
 	case ir.Gt, ir.Ge:
-		k.site(s.Step, ConstAffine(-1).Sub(by))
+		k.site(s.Step, affine.Constant(-1).Sub(by))
 	}
 }
 

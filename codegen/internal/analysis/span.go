@@ -3,15 +3,16 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // A Span is the set of values of an index over its enclosing loops. If Dense is false, it is only a
 // superset of them. Both ends are forms of parameters and lengths.
 type Span struct {
-	Lo, Hi Affine // inclusive
-	Dense  bool   // the index takes every value from Lo to Hi
-	Single bool   // the span is empty, Hi < Lo, if and only if the loops have no iteration
+	Lo, Hi affine.Form // inclusive
+	Dense  bool        // the index takes every value from Lo to Hi
+	Single bool        // the span is empty, Hi < Lo, if and only if the loops have no iteration
 }
 
 // SpanOf returns the values of index over loops, outermost first. ok is false if it has no such
@@ -20,9 +21,9 @@ type Span struct {
 // If the step of a loop in the index equals the length of the dense interval that its inner loops
 // cover, the loop extends this interval. In this way the rows of a whole matrix add up to one
 // interval.
-func SpanOf(index Affine, loops []LoopRange, params []*ir.Var) (s Span, ok bool) {
+func SpanOf(index affine.Form, loops []LoopRange, params []*ir.Var) (s Span, ok bool) {
 	s = Span{Lo: index, Hi: index, Dense: true}
-	length := ConstAffine(1)
+	length := affine.Constant(1)
 	var rest []LoopRange
 	for _, l := range loops {
 		if index.Has(l.Var) || BoundsHave(loops, l.Var) {
@@ -42,7 +43,7 @@ func SpanOf(index Affine, loops []LoopRange, params []*ir.Var) (s Span, ok bool)
 			lo, hi = hi, lo
 		}
 		s.Lo, s.Hi = s.Lo.Subst(l.Var, lo), s.Hi.Subst(l.Var, hi)
-		length = length.Mul(l.Last.Sub(l.First).Mul(ConstAffine(l.Stride)).AddConst(1))
+		length = length.Mul(l.Last.Sub(l.First).Mul(affine.Constant(l.Stride)).AddConst(1))
 		rest = slices.Delete(rest, i, i+1)
 	}
 	if len(rest) > 0 {
@@ -59,7 +60,7 @@ func SpanOf(index Affine, loops []LoopRange, params []*ir.Var) (s Span, ok bool)
 
 // continues reports whether each iteration of l moves index by exactly length, over bounds that no
 // loop changes.
-func continues(index Affine, l LoopRange, length Affine, loops []LoopRange) bool {
+func continues(index affine.Form, l LoopRange, length affine.Form, loops []LoopRange) bool {
 	coef, ok := index.Coef(l.Var)
 	if !ok || !l.Known || l.Stride != 1 && l.Stride != -1 || !index.Has(l.Var) {
 		return false
@@ -69,7 +70,7 @@ func continues(index Affine, l LoopRange, length Affine, loops []LoopRange) bool
 			return false
 		}
 	}
-	return coef.Equal(length) || coef.Equal(Affine{}.Sub(length))
+	return coef.Equal(length) || coef.Equal(affine.Form{}.Sub(length))
 }
 
 // BoundsHave reports whether v occurs in the bounds of one of the loops.
@@ -78,22 +79,22 @@ func BoundsHave(loops []LoopRange, v *ir.Var) bool {
 }
 
 // OnHost reports whether a can be evaluated from the arguments of the kernel.
-func OnHost(a Affine, params []*ir.Var) bool {
-	return a.Known() && !slices.ContainsFunc(a.Atoms(), func(x Atom) bool { return !slices.Contains(params, x.Var) })
+func OnHost(a affine.Form, params []*ir.Var) bool {
+	return a.Known() && !slices.ContainsFunc(a.Atoms(), func(x affine.Atom) bool { return !slices.Contains(params, x.Var) })
 }
 
 // splitIndex splits an index into a row-major array of shape into one index for each dimension.
 // Terms that contain the stride of a dimension belong to it. ok is false if an extent is not a
 // product.
-func splitIndex(index Affine, shape []ir.Expr) (dims []Affine, ok bool) {
+func splitIndex(index affine.Form, shape []ir.Expr) (dims []affine.Form, ok bool) {
 	if len(shape) < 2 {
-		return []Affine{index}, index.Known()
+		return []affine.Form{index}, index.Known()
 	}
 	rest := index
 	for d := range shape {
-		stride := ConstAffine(1)
+		stride := affine.Constant(1)
 		for _, e := range shape[d+1:] {
-			extent, known := AffineOf(e)
+			extent, known := affine.Of(e)
 			if !known {
 				return nil, false
 			}
@@ -102,7 +103,7 @@ func splitIndex(index Affine, shape []ir.Expr) (dims []Affine, ok bool) {
 		if !rest.Known() || !stride.Known() || len(stride.Terms) != 1 {
 			return nil, false
 		}
-		var q Affine
+		var q affine.Form
 		q, rest = Divide(rest, stride.Terms[0])
 		dims = append(dims, q)
 	}
@@ -111,19 +112,19 @@ func splitIndex(index Affine, shape []ir.Expr) (dims []Affine, ok bool) {
 
 // Divide returns the terms of a that contain the factor by, without that factor, and the other
 // terms.
-func Divide(a Affine, by Term) (quotient, rest Affine) {
-	var q, r []Term
+func Divide(a affine.Form, by affine.Term) (quotient, rest affine.Form) {
+	var q, r []affine.Term
 	for _, t := range a.Terms {
 		if atoms, ok := removeAtoms(t.Atoms, by.Atoms); ok && t.Coef%by.Coef == 0 {
-			q = append(q, Term{Coef: t.Coef / by.Coef, Atoms: atoms})
+			q = append(q, affine.Term{Coef: t.Coef / by.Coef, Atoms: atoms})
 		} else {
 			r = append(r, t)
 		}
 	}
-	return normalise(q), normalise(r)
+	return affine.Normalise(q), affine.Normalise(r)
 }
 
-func removeAtoms(from, atoms []Atom) ([]Atom, bool) {
+func removeAtoms(from, atoms []affine.Atom) ([]affine.Atom, bool) {
 	out := slices.Clone(from)
 	for _, a := range atoms {
 		i := slices.Index(out, a)
@@ -155,7 +156,7 @@ func (r *Reach) Spans(shape []ir.Expr, params []*ir.Var) (out []Span, ok bool) {
 
 // SharesLoop reports whether a loop changes the index of dimension i together with that of another
 // dimension, along a diagonal.
-func SharesLoop(dims []Affine, i int, loops []LoopRange) bool {
+func SharesLoop(dims []affine.Form, i int, loops []LoopRange) bool {
 	return slices.ContainsFunc(loops, func(l LoopRange) bool {
 		for j, d := range dims {
 			if j != i && d.Has(l.Var) && dims[i].Has(l.Var) {

@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -12,7 +13,7 @@ import (
 // any two iterations of f.
 func (m *Dependences) steppedOver(f *ir.For, w, a AccessForm) bool {
 	l := &lattice{m: m, f: f, free: map[*ir.Var]bool{}}
-	own := func() Affine { return l.start(f).Add(l.steps(f)) }
+	own := func() affine.Form { return l.start(f).Add(l.steps(f)) }
 	return l.apart(l.index(w, own()), l.index(a, own()))
 }
 
@@ -33,40 +34,40 @@ func (l *lattice) fresh() *ir.Var {
 }
 
 // steps returns the step of g times a new counter.
-func (l *lattice) steps(g *ir.For) Affine {
+func (l *lattice) steps(g *ir.For) affine.Form {
 	step, ok := query.Int64(g.Step)
 	v := l.fresh()
 	if l.free[v] = ok && integers.Magnitude(step) < smallStride; !l.free[v] {
-		return VarAffine(v)
+		return affine.OfVar(v)
 	}
-	return VarAffine(v).Mul(ConstAffine(step))
+	return affine.OfVar(v).Mul(affine.Constant(step))
 }
 
 // start returns a form that differs from the first value of g by a multiple of g's step.
-func (l *lattice) start(g *ir.For) Affine {
+func (l *lattice) start(g *ir.For) affine.Form {
 	step, _ := query.Int64(g.Step)
 	step = max(step, -step)
 	if a := l.residue(g.Lo, step, 0); a.Known() {
 		// A sum may wrap before the remainder, which keeps the remainders of powers of two.
-		if _, affine := AffineOf(g.Lo); affine || step&(step-1) == 0 {
+		if _, isAffine := affine.Of(g.Lo); isAffine || step&(step-1) == 0 {
 			return a
 		}
 	}
-	return VarAffine(l.fresh())
+	return affine.OfVar(l.fresh())
 }
 
 // residue returns a form that differs from e by a multiple of mod. The form is unknown if there is
 // none.
-func (l *lattice) residue(e ir.Expr, mod int64, depth int) Affine {
+func (l *lattice) residue(e ir.Expr, mod int64, depth int) affine.Form {
 	if depth > 16 {
-		return Affine{Unknown: true}
+		return affine.Form{Unknown: true}
 	}
-	if form, ok := AffineOf(e); ok {
+	if form, ok := affine.Of(e); ok {
 		return l.original(form, mod, depth)
 	}
 	b, ok := e.(*ir.Binary)
-	if !ok || !IsWide(b.T) || mod == 0 {
-		return Affine{Unknown: true}
+	if !ok || !affine.NeverWraps(b.T) || mod == 0 {
+		return affine.Form{Unknown: true}
 	}
 	switch x, c := l.residue(b.X, mod, depth+1), int64(0); b.Op {
 	case ir.Add:
@@ -88,14 +89,14 @@ func (l *lattice) residue(e ir.Expr, mod int64, depth int) Affine {
 			return x.Add(l.residue(b.Y, mod, depth+1))
 		}
 	}
-	return Affine{Unknown: true}
+	return affine.Form{Unknown: true}
 }
 
 // original returns form with the variables that each iteration of f declares replaced by the values
 // that they keep.
-func (l *lattice) original(form Affine, mod int64, depth int) Affine {
+func (l *lattice) original(form affine.Form, mod int64, depth int) affine.Form {
 	for _, x := range form.Atoms() {
-		if x.Of != ValueOf || l.m.keeps(l.f, AtomAffine(x)) {
+		if x.Of != affine.ValueOf || l.m.keeps(l.f, affine.OfAtom(x)) {
 			continue
 		}
 		if init := onlyValue(l.f.Body, x.Var); init != nil {
@@ -125,7 +126,7 @@ func onlyValue(list []ir.Stmt, v *ir.Var) (init ir.Expr) {
 }
 
 // index returns the index of x in an iteration of f whose variable is own.
-func (l *lattice) index(x AccessForm, own Affine) Affine {
+func (l *lattice) index(x AccessForm, own affine.Form) affine.Form {
 	form := x.Form
 	for k := len(x.Loops) - 1; k >= 0; k-- {
 		if g := x.Loops[k]; form.Has(g.Var) {
@@ -134,7 +135,7 @@ func (l *lattice) index(x AccessForm, own Affine) Affine {
 	}
 	form = form.Subst(l.f.Var, own)
 	for _, y := range form.Atoms() {
-		if !l.free[y.Var] && y.Var != l.f.Var && !l.m.keeps(l.f, AtomAffine(y)) {
+		if !l.free[y.Var] && y.Var != l.f.Var && !l.m.keeps(l.f, affine.OfAtom(y)) {
 			form = l.renamed(form, y)
 		}
 	}
@@ -142,23 +143,23 @@ func (l *lattice) index(x AccessForm, own Affine) Affine {
 }
 
 // renamed returns form with a new variable for atom x, which has another value in each iteration.
-func (l *lattice) renamed(form Affine, x Atom) Affine {
+func (l *lattice) renamed(form affine.Form, x affine.Atom) affine.Form {
 	if form.Unknown {
 		return form
 	}
-	terms, y := make([]Term, len(form.Terms)), Atom{Var: l.fresh()}
+	terms, y := make([]affine.Term, len(form.Terms)), affine.Atom{Var: l.fresh()}
 	for i, t := range form.Terms {
-		terms[i] = Term{Coef: t.Coef, Atoms: swapAtom(t.Atoms, x, y)}
-		slices.SortFunc(terms[i].Atoms, compareAtoms)
+		terms[i] = affine.Term{Coef: t.Coef, Atoms: swapAtom(t.Atoms, x, y)}
+		slices.SortFunc(terms[i].Atoms, affine.CompareAtoms)
 	}
-	return normalise(terms)
+	return affine.Normalise(terms)
 }
 
 // apart reports whether indices x and y are different for all values of their variables: the
 // greatest common divisor of the coefficients of their difference does not divide its constant.
 // Source: Banerjee, Dependence Analysis for Supercomputing, 1988, section 4.3; differs: a variable
 // that is no counter may hold any 64 bits, so that only powers of two divide its multiples.
-func (l *lattice) apart(x, y Affine) bool {
+func (l *lattice) apart(x, y affine.Form) bool {
 	diff := x.Sub(y)
 	if !diff.Known() {
 		return false
@@ -198,7 +199,7 @@ func (m *Dependences) withoutEqual(f *ir.For, w, a AccessForm) (w2, a2 AccessFor
 		}
 		cw, ok1 := w.Form.Coef(g.Var)
 		ca, ok2 := a.Form.Coef(g.Var)
-		if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !m.keeps(f, cw) || cw.Has(f.Var) || boundsOn(w.ranges, g.Var) || boundsOn(a.ranges, g.Var) || !m.sameLattice(f, g) {
+		if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(affine.Form{}) || !m.keeps(f, cw) || cw.Has(f.Var) || boundsOn(w.ranges, g.Var) || boundsOn(a.ranges, g.Var) || !m.sameLattice(f, g) {
 			continue
 		}
 		if _, isConst := cw.Const(); !isConst && !positiveTerms(cw) && !m.notZero(cw, f, []*ir.For{g, f}) {
@@ -219,7 +220,7 @@ func (m *Dependences) sameLattice(f, g *ir.For) bool {
 	if step, ok := query.Int64(g.Step); ok && (step == 1 || step == -1) {
 		return true
 	}
-	first, ok := AffineOf(g.Lo)
+	first, ok := affine.Of(g.Lo)
 	return ok && first.Known() && !first.Has(f.Var) && m.keeps(f, first)
 }
 
@@ -250,7 +251,7 @@ func (m *Dependences) restOver(f *ir.For, w, a AccessForm) (extent, bool) {
 
 // counts reports whether f runs about coef iterations. A loop with enough iterations to make an
 // index wrap would never end.
-func (m *Dependences) counts(f *ir.For, coef Affine) bool {
+func (m *Dependences) counts(f *ir.For, coef affine.Form) bool {
 	b := boundsOfAll([]*ir.For{f})[0]
 	if !b.Lo.Known() || !b.Hi.Known() {
 		return false
@@ -269,8 +270,8 @@ func (a AccessForm) fromZero(f *ir.For) AccessForm {
 			continue
 		}
 		a.ranges = slices.Clone(a.ranges)
-		a.ranges[i].Lo, a.ranges[i].Hi = Affine{}, width
-		a.Form = a.Form.Subst(b.Var, VarAffine(b.Var).Add(b.Lo))
+		a.ranges[i].Lo, a.ranges[i].Hi = affine.Form{}, width
+		a.Form = a.Form.Subst(b.Var, affine.OfVar(b.Var).Add(b.Lo))
 	}
 	a.Known = a.Form.Known()
 	return a

@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -18,8 +19,8 @@ import (
 // A tile is a box of a slice that is addressed as a row-major array. strides are the distances
 // between neighbours in each dimension.
 type tile struct {
-	strides []Affine // outermost first; the last one is 1
-	spans   []Span   // of each dimension
+	strides []affine.Form // outermost first; the last one is 1
+	spans   []Span        // of each dimension
 	mode    deps.Mode
 	runs    ir.Expr // the condition under which the enclosing loops have an iteration; nil for always
 	at      ir.Pos
@@ -38,13 +39,13 @@ func (in *inference) tileOf(r Reach, mode deps.Mode) (t tile, ok bool) {
 		return t, false
 	}
 	rest := r.Index
-	var dims []Affine
+	var dims []affine.Form
 	for _, s := range strides {
-		var q Affine
+		var q affine.Form
 		q, rest = divideForm(rest, s)
 		dims = append(dims, q)
 	}
-	if !rest.Equal(Affine{}) {
+	if !rest.Equal(affine.Form{}) {
 		return t, false
 	}
 	dense := true
@@ -65,15 +66,15 @@ func (in *inference) tileOf(r Reach, mode deps.Mode) (t tile, ok bool) {
 
 // plainSum reports whether a has few terms with small coefficients, so that a does not overflow 64
 // bits if its products do not.
-func plainSum(a Affine) bool {
-	return len(a.Terms) <= maxTileTerms && !slices.ContainsFunc(a.Terms, func(t Term) bool {
+func plainSum(a affine.Form) bool {
+	return len(a.Terms) <= maxTileTerms && !slices.ContainsFunc(a.Terms, func(t affine.Term) bool {
 		return integers.Magnitude(t.Coef) > 16 && len(t.Atoms) > 0 || integers.Magnitude(t.Coef) > 1<<56
 	})
 }
 
 // stridesOf returns the symbolic distances by which loops move r, in descending order, and 1.
-func (in *inference) stridesOf(r Reach) []Affine {
-	var out []Affine
+func (in *inference) stridesOf(r Reach) []affine.Form {
+	var out []affine.Form
 	for _, l := range r.Loops {
 		coef, ok := r.Index.Coef(l.Var)
 		if _, constant := coef.Const(); !ok || constant {
@@ -82,27 +83,27 @@ func (in *inference) stridesOf(r Reach) []Affine {
 		if !OnHost(coef, in.k.Params) {
 			return nil
 		}
-		if !slices.ContainsFunc(out, func(s Affine) bool { return coef.Equal(s) }) {
+		if !slices.ContainsFunc(out, func(s affine.Form) bool { return coef.Equal(s) }) {
 			out = append(out, coef)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y Affine) int { return len(y.Terms[0].Atoms) - len(x.Terms[0].Atoms) })
+	slices.SortStableFunc(out, func(x, y affine.Form) int { return len(y.Terms[0].Atoms) - len(x.Terms[0].Atoms) })
 	for i := 1; i < len(out); i++ {
-		if _, rest := divideForm(out[i-1], out[i]); !rest.Equal(Affine{}) {
+		if _, rest := divideForm(out[i-1], out[i]); !rest.Equal(affine.Form{}) {
 			return nil
 		}
 	}
-	return append(out, ConstAffine(1))
+	return append(out, affine.Constant(1))
 }
 
 // divideForm returns quotient and rest of a divided by the first term of by, which has the most
 // atoms.
-func divideForm(a, by Affine) (quotient, rest Affine) {
+func divideForm(a, by affine.Form) (quotient, rest affine.Form) {
 	if c, ok := by.Const(); ok && c == 1 || !a.Known() || len(by.Terms) == 0 {
-		return a, Affine{}
+		return a, affine.Form{}
 	}
 	rest = a
-	for range MaxTerms {
+	for range affine.MaxTerms {
 		q, _ := Divide(rest, by.Terms[0])
 		if len(q.Terms) == 0 || !q.Known() {
 			break
@@ -160,7 +161,7 @@ func (in *inference) tiles() []ir.Access {
 }
 
 func (t *tile) equal(u tile) bool {
-	return t.mode == u.mode && query.Same(t.runs, u.runs) && slices.EqualFunc(t.strides, u.strides, Affine.Equal) &&
+	return t.mode == u.mode && query.Same(t.runs, u.runs) && slices.EqualFunc(t.strides, u.strides, affine.Form.Equal) &&
 		slices.EqualFunc(t.spans, u.spans, func(x, y Span) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) })
 }
 
@@ -190,15 +191,15 @@ func (in *inference) tileAccesses(t tile) []ir.Access {
 func (in *inference) inRows(t tile) ir.Expr {
 	at := t.at
 	var cond ir.Expr
-	need := func(a Affine) {
+	need := func(a affine.Form) {
 		if c, ok := a.Const(); !ok || c < 0 {
 			cond = bothHold(cond, NotNegativeTest(a, at), at)
 		}
 	}
-	limits, limit := map[Atom]bool{}, t.limit()
-	small := func(a Affine) {
+	limits, limit := map[affine.Atom]bool{}, t.limit()
+	small := func(a affine.Form) {
 		for _, x := range a.Atoms() {
-			if x.Of == ValueOf && x.Var.Type.Size == 8 && !limits[x] {
+			if x.Of == affine.ValueOf && x.Var.Type.Size == 8 && !limits[x] {
 				limits[x] = true
 				v := x.Expr(at)
 				cond = bothHold(cond, build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Int(-limit, at), v, at), build.Compare(ir.Lt, v, build.Int(limit, at), at), at), at)
@@ -249,7 +250,7 @@ func (in *inference) inSlice(t tile) ir.Expr {
 func (t *tile) limit() int64 {
 	factors := 1
 	for d, s := range t.spans {
-		for _, a := range []Affine{s.Lo, s.Hi, t.strides[d]} {
+		for _, a := range []affine.Form{s.Lo, s.Hi, t.strides[d]} {
 			for _, term := range a.Terms {
 				factors = max(factors, len(term.Atoms))
 			}

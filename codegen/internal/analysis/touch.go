@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -51,7 +52,7 @@ func accessOf(r Reach, declared *ir.VarSet) (a AccessForm, ok bool) {
 	}
 	for _, l := range r.Loops {
 		lo, hi := l.Ends()
-		b := bounds{Var: l.Var, Lo: Affine{Unknown: true}, Hi: Affine{Unknown: true}}
+		b := bounds{Var: l.Var, Lo: affine.Form{Unknown: true}, Hi: affine.Form{Unknown: true}}
 		if l.Known {
 			b.Lo, b.Hi = lo, hi
 		}
@@ -103,13 +104,13 @@ func (m *Dependences) inside(f *ir.For) *ir.VarSet {
 }
 
 // keeps reports whether the variables in forms have the same values in all iterations of f.
-func (m *Dependences) keeps(f *ir.For, forms ...Affine) bool {
+func (m *Dependences) keeps(f *ir.For, forms ...affine.Form) bool {
 	if !keeps(f, forms...) {
 		return false
 	}
 	inside := m.inside(f)
-	return !slices.ContainsFunc(forms, func(a Affine) bool {
-		return slices.ContainsFunc(a.Atoms(), func(x Atom) bool { return inside.Has(x.Var) })
+	return !slices.ContainsFunc(forms, func(a affine.Form) bool {
+		return slices.ContainsFunc(a.Atoms(), func(x affine.Atom) bool { return inside.Has(x.Var) })
 	})
 }
 
@@ -136,22 +137,22 @@ func WithReductions(list []AccessForm, d *ir.Directive) []AccessForm {
 
 // memoryOf returns the pointer or slice through which place e is accessed, and the element. It
 // returns nil if e is in the memory of a variable.
-func memoryOf(e ir.Expr) (*ir.Var, Affine) {
+func memoryOf(e ir.Expr) (*ir.Var, affine.Form) {
 	switch e := e.(type) {
 	case *ir.Deref:
-		return query.RefVar(e.X), Affine{}
+		return query.RefVar(e.X), affine.Form{}
 	case *ir.Member:
 		return memoryOf(e.X)
 	case *ir.Reslice:
 		return memoryOf(e.X)
 	case *ir.Index:
 		if e.X.Type().Kind == ir.Slice {
-			form, _ := AffineOf(e.I)
+			form, _ := affine.Of(e.I)
 			return query.RefVar(e.X), form
 		}
 		return memoryOf(e.X)
 	}
-	return nil, Affine{}
+	return nil, affine.Form{}
 }
 
 // atomicsIn returns the atomics of list and of the functions that list calls.

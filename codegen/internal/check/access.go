@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/contract"
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/ir"
@@ -405,14 +406,14 @@ func (c *AccessCheck) wanted(region ir.Region) ([]analysis.Span, bool) {
 	n := max(len(region.Shape), 1)
 	out := make([]analysis.Span, n)
 	for i := range out {
-		a, b, ok := analysis.ConstAffine(0), analysis.Affine{Unknown: true}, true
+		a, b, ok := affine.Constant(0), affine.Form{Unknown: true}, true
 		switch {
 		case i < len(region.Dims):
 			a, b, ok = contract.RangeForms(region.Dims[i])
 		case len(region.Shape) > 0 && region.Shape[i] != nil:
-			b, ok = analysis.AffineOf(region.Shape[i])
+			b, ok = affine.Of(region.Shape[i])
 		case len(region.Shape) == 0:
-			b = analysis.AtomAffine(analysis.Atom{Var: region.Var, Of: analysis.LenOf})
+			b = affine.OfAtom(affine.Atom{Var: region.Var, Of: affine.LenOf})
 		}
 		if !ok || !b.Known() {
 			return nil, false

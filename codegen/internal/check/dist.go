@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/contract"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -93,9 +94,9 @@ func following(list []ir.Stmt, s ir.Stmt) (out []ir.Stmt) {
 }
 
 // distTouch checks one access to the array of a at index.
-func (c *Check) distTouch(s *ir.For, a ir.DistArray, r analysis.Reach, index analysis.Affine) {
-	chunk, ok := analysis.AffineOf(a.Chunk)
-	rel := index.Sub(analysis.VarAffine(s.Var).Mul(chunk))
+func (c *Check) distTouch(s *ir.For, a ir.DistArray, r analysis.Reach, index affine.Form) {
+	chunk, ok := affine.Of(a.Chunk)
+	rel := index.Sub(affine.OfVar(s.Var).Mul(chunk))
 	if !ok || !rel.Known() {
 		return
 	}
@@ -134,7 +135,7 @@ const manyIterations = 1 << 20
 // inPart decides whether r, which is certainly executed, stays in a part of constant size. If it
 // does not, point is the first iteration of loops that is outside: the values of their variables,
 // and the index relative to the start of the part. The result is unknown if numbers are unknown.
-func (c *Check) inPart(r analysis.Reach, rel, chunk analysis.Affine) (found contract.Verdict, point []int64, loops []analysis.LoopRange) {
+func (c *Check) inPart(r analysis.Reach, rel, chunk affine.Form) (found contract.Verdict, point []int64, loops []analysis.LoopRange) {
 	n, constant := chunk.Const()
 	if !constant || !r.Is(analysis.Always) || len(r.Loops) > analysis.MaxDepth {
 		return contract.Undecided, nil, nil
@@ -171,19 +172,19 @@ func manyOf(l analysis.LoopRange) analysis.LoopRange {
 	if away := first + manyIterations*l.Stride; l.Stride > 0 && away < last || l.Stride < 0 && away > last {
 		last = away
 	}
-	l.First, l.Last = analysis.ConstAffine(first), analysis.ConstAffine(last)
+	l.First, l.Last = affine.Constant(first), affine.Constant(last)
 	return l
 }
 
 // neverOwn reports whether r is outside the part of its iteration whenever it is executed, or in
 // one iteration that certainly executes it.
-func (c *Check) neverOwn(r analysis.Reach, rel, chunk analysis.Affine) bool {
+func (c *Check) neverOwn(r analysis.Reach, rel, chunk affine.Form) bool {
 	s, ok := analysis.SpanOf(rel, r.Loops, c.kernel.Params)
 	if !ok {
 		return false
 	}
-	negative := func(a analysis.Affine) bool { return multiple(analysis.ConstAffine(-1).Sub(a), chunk) }
-	behind := func(a analysis.Affine) bool { return multiple(a.Sub(chunk), chunk) }
+	negative := func(a affine.Form) bool { return multiple(affine.Constant(-1).Sub(a), chunk) }
+	behind := func(a affine.Form) bool { return multiple(a.Sub(chunk), chunk) }
 	if negative(s.Hi) || behind(s.Lo) {
 		return true
 	}
@@ -192,9 +193,9 @@ func (c *Check) neverOwn(r analysis.Reach, rel, chunk analysis.Affine) bool {
 
 // multiple reports whether a is known not to be negative: a non-negative number of chunks, each at
 // least 1, plus a constant.
-func multiple(a, chunk analysis.Affine) bool {
+func multiple(a, chunk affine.Form) bool {
 	for n := range int64(4) {
-		if analysis.AtLeast(a.Sub(chunk.Mul(analysis.ConstAffine(n))), -n) {
+		if analysis.AtLeast(a.Sub(chunk.Mul(affine.Constant(n))), -n) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
@@ -97,21 +98,21 @@ func (c *Check) clash(k *ir.Kernel, s ir.Stmt, f analysis.FollowUp, w, r *analys
 	if strange(gap, w, x) || strange(gap, r, y) {
 		return analysis.ClashPossible
 	}
-	if n, known := gap.Const(); known && n != 0 && p.per.Equal(analysis.Affine{}) && q.per.Equal(analysis.Affine{}) {
+	if n, known := gap.Const(); known && n != 0 && p.per.Equal(affine.Form{}) && q.per.Equal(affine.Form{}) {
 		return analysis.ClashNever
 	}
 	switch {
-	case x != nil && y != nil && p.per.Equal(q.per) && !p.per.Equal(analysis.Affine{}):
+	case x != nil && y != nil && p.per.Equal(q.per) && !p.per.Equal(affine.Form{}):
 		return alikeClash(kind, x, y, w, r, p.per, gap)
-	case p.per.Equal(analysis.Affine{}) && q.per.Equal(analysis.Affine{}):
+	case p.per.Equal(affine.Form{}) && q.per.Equal(affine.Form{}):
 		if n, known := gap.Const(); !known || n != 0 || !manyThreads(b) && !manyThreads(a) || a == b {
 			return analysis.ClashPossible
 		}
 		return kind
-	case q.per.Equal(analysis.Affine{}) && manyThreads(b):
+	case q.per.Equal(affine.Form{}) && manyThreads(b):
 		return onOneElement(kind, x, w, p.per, gap)
-	case p.per.Equal(analysis.Affine{}) && manyThreads(a):
-		return onOneElement(kind, y, r, q.per, gap.Mul(analysis.ConstAffine(-1)))
+	case p.per.Equal(affine.Form{}) && manyThreads(a):
+		return onOneElement(kind, y, r, q.per, gap.Mul(affine.Constant(-1)))
 	}
 	return analysis.ClashPossible
 }
@@ -147,14 +148,14 @@ func variesBetween(r *analysis.Reach, f analysis.FollowUp, a, b ir.Stmt) bool {
 	for _, v := range ir.Assigned([]ir.Stmt{f.Stmt}).List() {
 		varies.Add(v)
 	}
-	return slices.ContainsFunc(r.Index.Atoms(), func(x analysis.Atom) bool {
+	return slices.ContainsFunc(r.Index.Atoms(), func(x affine.Atom) bool {
 		return varies.Has(x.Var) && !slices.ContainsFunc(r.Loops, func(l analysis.LoopRange) bool { return l.Var == x.Var && !slices.Contains(f.Again, ir.Stmt(l.For)) })
 	})
 }
 
 // alignedIndex returns the index of r with the variables of loops inside y replaced by those of w's
 // loops inside x with the same range.
-func alignedIndex(w, r *analysis.Reach, x, y *ir.For) analysis.Affine {
+func alignedIndex(w, r *analysis.Reach, x, y *ir.For) affine.Form {
 	index := r.Index
 	inW, inR := insideOf(w, x), insideOf(r, y)
 	var renamed []int
@@ -162,14 +163,14 @@ func alignedIndex(w, r *analysis.Reach, x, y *ir.For) analysis.Affine {
 		a, b := inW[i], inR[i]
 		lo, hi := b.First, b.Last
 		for _, j := range renamed {
-			lo, hi = lo.Subst(inR[j].Var, analysis.VarAffine(inW[j].Var)), hi.Subst(inR[j].Var, analysis.VarAffine(inW[j].Var))
+			lo, hi = lo.Subst(inR[j].Var, affine.OfVar(inW[j].Var)), hi.Subst(inR[j].Var, affine.OfVar(inW[j].Var))
 		}
 		if x != nil && y != nil && (lo.Has(y.Var) || a.First.Has(x.Var) || hi.Has(y.Var) || a.Last.Has(x.Var)) {
 			continue
 		}
 		if a.Known && b.Known && a.Stride == b.Stride && a.First.Equal(lo) && a.Last.Equal(hi) {
 			renamed = append(renamed, i)
-			index = index.Subst(b.Var, analysis.VarAffine(a.Var))
+			index = index.Subst(b.Var, affine.OfVar(a.Var))
 		}
 	}
 	return index
@@ -182,10 +183,10 @@ func insideOf(r *analysis.Reach, l *ir.For) []analysis.LoopRange {
 }
 
 // A numbered is an index of the form base + per*n, where n is the iteration number.
-type numbered struct{ base, per analysis.Affine }
+type numbered struct{ base, per affine.Form }
 
 // numberedIndex splits an index by the iteration number of l. l may be nil.
-func numberedIndex(index analysis.Affine, loops []analysis.LoopRange, l *ir.For) (numbered, bool) {
+func numberedIndex(index affine.Form, loops []analysis.LoopRange, l *ir.For) (numbered, bool) {
 	if l == nil {
 		return numbered{base: index}, index.Known()
 	}
@@ -194,18 +195,18 @@ func numberedIndex(index analysis.Affine, loops []analysis.LoopRange, l *ir.For)
 	if !ok || i < 0 || !loops[i].Known || !loops[i].First.Known() {
 		return numbered{}, false
 	}
-	n := numbered{base: index.Without(l.Var).Add(coef.Mul(loops[i].First)), per: coef.Mul(analysis.ConstAffine(loops[i].Stride))}
+	n := numbered{base: index.Without(l.Var).Add(coef.Mul(loops[i].First)), per: coef.Mul(affine.Constant(loops[i].Stride))}
 	return n, n.base.Known() && n.per.Known()
 }
 
 // strange reports whether a contains the variable of a loop around r inside l.
-func strange(a analysis.Affine, r *analysis.Reach, l *ir.For) bool {
+func strange(a affine.Form, r *analysis.Reach, l *ir.For) bool {
 	return !a.Known() || slices.ContainsFunc(insideOf(r, l), func(x analysis.LoopRange) bool { return a.Has(x.Var) })
 }
 
 // alikeClash decides about accesses of two loops whose index changes by the same amount per
 // iteration.
-func alikeClash(kind analysis.ClashKind, x, y *ir.For, w, r *analysis.Reach, per, gap analysis.Affine) analysis.ClashKind {
+func alikeClash(kind analysis.ClashKind, x, y *ir.For, w, r *analysis.Reach, per, gap affine.Form) analysis.ClashKind {
 	distance, known := timesOf(gap, per)
 	if n, fixed := gap.Const(); fixed && !known {
 		if step, fixed := per.Const(); fixed && n%step != 0 {
@@ -254,8 +255,8 @@ func within(n int64, w, r *analysis.Reach, x, y *ir.For) bool {
 }
 
 // timesOf returns n such that a = n*b.
-func timesOf(a, b analysis.Affine) (n int64, ok bool) {
-	if a.Equal(analysis.Affine{}) {
+func timesOf(a, b affine.Form) (n int64, ok bool) {
+	if a.Equal(affine.Form{}) {
 		return 0, true
 	}
 	x, ok1 := a.Const()
@@ -264,7 +265,7 @@ func timesOf(a, b analysis.Affine) (n int64, ok bool) {
 		return x / y, x%y == 0
 	}
 	for _, n := range []int64{1, -1, 2, -2} {
-		if a.Equal(b.Mul(analysis.ConstAffine(n))) {
+		if a.Equal(b.Mul(affine.Constant(n))) {
 			return n, true
 		}
 	}
@@ -273,7 +274,7 @@ func timesOf(a, b analysis.Affine) (n int64, ok bool) {
 
 // onOneElement decides about an access to one element by several threads or iterations, and access
 // r of loop l at base + per*n; gap is their difference.
-func onOneElement(kind analysis.ClashKind, l *ir.For, r *analysis.Reach, per, gap analysis.Affine) analysis.ClashKind {
+func onOneElement(kind analysis.ClashKind, l *ir.For, r *analysis.Reach, per, gap affine.Form) analysis.ClashKind {
 	n, known := timesOf(gap, per)
 	if step, ok := per.Const(); l == nil || !known {
 		if at, fixed := gap.Const(); ok && fixed && step != 0 && at%step != 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
@@ -191,7 +192,7 @@ func (c *Check) meet(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool
 // meetingLoop returns the first loop of the nest with two iterations in which w and r access the
 // same element whenever both are executed, and their distance in steps; nil if there is none.
 func meetingLoop(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool) (n *nestLoop, distance int64) {
-	unknown := func(a analysis.Affine) bool { return !a.Known() }
+	unknown := func(a affine.Form) bool { return !a.Known() }
 	if slices.ContainsFunc(w.Indices(), unknown) || slices.ContainsFunc(r.Indices(), unknown) {
 		return nil, 0
 	}
@@ -237,7 +238,7 @@ func meetingDistance(n *nestLoop, w, r analysis.Reach) (distance int64, ok bool)
 
 // meetingOf returns the distance, in steps of n, of the iterations in which two indices are equal.
 // always is true if they are equal in every pair of iterations.
-func meetingOf(n *nestLoop, w, r analysis.Affine) (distance int64, always, ok bool) {
+func meetingOf(n *nestLoop, w, r affine.Form) (distance int64, always, ok bool) {
 	cw, okw := w.Coef(n.Var)
 	cr, okr := r.Coef(n.Var)
 	a, constant := cw.Const()
@@ -258,7 +259,7 @@ func meetingOf(n *nestLoop, w, r analysis.Affine) (distance int64, always, ok bo
 // sameInner reports whether the indices do not depend on loops inside n, so that a difference
 // between them is one between iterations of n. Equal indices may contain any variable.
 func sameInner(n *nestLoop, w, r analysis.Reach) bool {
-	if slices.EqualFunc(w.Indices(), r.Indices(), analysis.Affine.Equal) {
+	if slices.EqualFunc(w.Indices(), r.Indices(), affine.Form.Equal) {
 		return rectangular(n, w.Loops) && rectangular(n, r.Loops)
 	}
 	for _, of := range []analysis.Reach{w, r} {
@@ -293,7 +294,7 @@ func nestOf(loops []*ir.For) (out []*nestLoop) {
 }
 
 // varies reports whether a bound of a loop inside n may differ between iterations of n.
-func (n *nestLoop) varies(form analysis.Affine, e ir.Expr) bool {
+func (n *nestLoop) varies(form affine.Form, e ir.Expr) bool {
 	if n.own == nil {
 		n.own = ir.Declared(n.Body)
 		for _, v := range ir.Assigned(n.Body).List() {
@@ -304,7 +305,7 @@ func (n *nestLoop) varies(form analysis.Affine, e ir.Expr) bool {
 	if !form.Known() {
 		return slices.ContainsFunc(ir.ExprVars(e).List(), n.own.Has)
 	}
-	return slices.ContainsFunc(form.Atoms(), func(a analysis.Atom) bool { return n.own.Has(a.Var) })
+	return slices.ContainsFunc(form.Atoms(), func(a affine.Atom) bool { return n.own.Has(a.Var) })
 }
 
 // rectangular reports whether the bounds of the loops are the same in all iterations of n.
@@ -314,7 +315,7 @@ func rectangular(n *nestLoop, loops []analysis.LoopRange) bool {
 	})
 }
 
-func coefficient(a analysis.Affine, v *ir.Var) int64 {
+func coefficient(a affine.Form, v *ir.Var) int64 {
 	coef, _ := a.Coef(v)
 	c, _ := coef.Const()
 	return c

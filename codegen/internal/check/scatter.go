@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -55,7 +56,7 @@ func (c *Check) scattered(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, ins
 
 // known reports whether all indices of r are affine.
 func known(r *analysis.Reach) bool {
-	return !slices.ContainsFunc(r.Indices(), func(a analysis.Affine) bool { return !a.Known() })
+	return !slices.ContainsFunc(r.Indices(), func(a affine.Form) bool { return !a.Known() })
 }
 
 // reductionOf returns a clause to suggest for sums in v, "" if v has no fixed size.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 	"github.com/gompss/gompss/deps"
@@ -45,7 +46,7 @@ type Contract struct {
 // A hostAtom is a parameter, a length, or an expression over them that is not affine, such as
 // max(lo, 1).
 type hostAtom struct {
-	analysis.Atom
+	affine.Atom
 	expr ir.Expr
 }
 
@@ -183,7 +184,7 @@ func (b *Builder) Exact(c *Check) bool {
 		if !f.Form.Known() || !b.Linear(&h.form, f.Form, r.Loops) {
 			return false
 		}
-		for _, a := range []analysis.Affine{f.X, f.Y} {
+		for _, a := range []affine.Form{f.X, f.Y} {
 			var side linear
 			if !b.Linear(&side, a, r.Loops) {
 				return false
@@ -213,7 +214,7 @@ func (b *Builder) add(r analysis.Reach) {
 		return
 	}
 	c := Check{Reach: r}
-	length := analysis.AtomAffine(analysis.Atom{Var: r.Base, Of: analysis.LenOf})
+	length := affine.OfAtom(affine.Atom{Var: r.Base, Of: affine.LenOf})
 	inside := false // in a region, which lies in the slice
 	if !b.k.Task.Inferred {
 		c.regions, inside = b.regions(r)
@@ -239,7 +240,7 @@ func (c *Check) same(d Check) bool {
 }
 
 // proved reports whether the index of r stays in [0, length) whatever the arguments are.
-func (b *Builder) proved(r analysis.Reach, length analysis.Affine) bool {
+func (b *Builder) proved(r analysis.Reach, length affine.Form) bool {
 	s, ok := analysis.SpanOf(r.Index, r.Loops, b.k.Params)
 	return ok && analysis.AtLeast(s.Lo, 0) && analysis.AtLeast(length.Sub(s.Hi), 1)
 }
@@ -284,7 +285,7 @@ func LimitOf(t *ir.Type, step int64) int64 {
 
 // bound is linear for a bound of a loop, of which form is the form, if it has one; else its value
 // is taken from e.
-func (b *Builder) bound(to *linear, form analysis.Affine, e ir.Expr, add int64, loops []analysis.LoopRange) bool {
+func (b *Builder) bound(to *linear, form affine.Form, e ir.Expr, add int64, loops []analysis.LoopRange) bool {
 	if form.Known() {
 		return b.Linear(to, form, loops)
 	}
@@ -316,7 +317,7 @@ func (b *Builder) opaque(e ir.Expr) int {
 }
 
 // Linear takes a apart into the coefficients of the loop variables.
-func (b *Builder) Linear(to *linear, a analysis.Affine, loops []analysis.LoopRange) bool {
+func (b *Builder) Linear(to *linear, a affine.Form, loops []analysis.LoopRange) bool {
 	for i, l := range loops {
 		coef, ok := a.Coef(l.Var)
 		if !ok || !analysis.OnHost(coef, b.k.Params) {
@@ -329,7 +330,7 @@ func (b *Builder) Linear(to *linear, a analysis.Affine, loops []analysis.LoopRan
 }
 
 // form returns the number of a, which the host can evaluate.
-func (b *Builder) form(a analysis.Affine) int {
+func (b *Builder) form(a affine.Form) int {
 	f := hostForm{}
 	for _, t := range a.Terms {
 		term := hostTerm{coef: t.Coef}
@@ -351,7 +352,7 @@ func (b *Builder) number(f hostForm) int {
 	return len(b.Out.Forms) - 1
 }
 
-func (b *Builder) atom(x analysis.Atom) int {
+func (b *Builder) atom(x affine.Atom) int {
 	if host := b.hostValue(x); host != nil {
 		return b.opaque(host)
 	}

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -43,7 +44,7 @@ func InRegion(k *ir.Kernel, r analysis.Reach, region ir.Region) bool {
 func InsideRows(spans []analysis.Span, region ir.Region) bool {
 	for i := 1; i < len(spans); i++ {
 		s := spans[i]
-		extent, known := analysis.AffineOf(region.Shape[i])
+		extent, known := affine.Of(region.Shape[i])
 		low, high := analysis.AtLeast(s.Lo, 0), known && analysis.AtLeast(extent.Sub(s.Hi), 1)
 		if i < len(region.Dims) {
 			if a, b, ok := RangeForms(region.Dims[i]); ok {
@@ -69,11 +70,11 @@ func RectangularNest(loops []analysis.LoopRange) bool {
 }
 
 // RangeForms returns [a, b) of a dimension as forms.
-func RangeForms(d ir.Range) (a, b analysis.Affine, ok bool) {
-	a, ok1 := analysis.AffineOf(d.Lo)
+func RangeForms(d ir.Range) (a, b affine.Form, ok bool) {
+	a, ok1 := affine.Of(d.Lo)
 	if d.Hi == nil {
 		return a, a.AddConst(1), ok1
 	}
-	b, ok2 := analysis.AffineOf(d.Hi)
+	b, ok2 := affine.Of(d.Hi)
 	return a, b, ok1 && ok2
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -147,7 +148,7 @@ func NewOverlaps(k *ir.Kernel) *Overlaps {
 // on a parameter, so that two iterations may meet in a launch and not in another.
 func apartByParam(w, r *conflictTouch) bool {
 	return w.known && r.known && !w.copied && !r.copied &&
-		slices.ContainsFunc(w.Index.Sub(r.Index).Atoms(), func(a analysis.Atom) bool { return a.Var.Space == ir.Param })
+		slices.ContainsFunc(w.Index.Sub(r.Index).Atoms(), func(a affine.Atom) bool { return a.Var.Space == ir.Param })
 }
 
 // mayOverlap reports whether k has a loop or region that is declared parallel, and parameters that

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -56,7 +57,7 @@ func (b *Builder) addPart(p analysis.DistPart) {
 		return
 	}
 	c := partCheck{DistPart: p, first: Check{Reach: analysis.Reach{Loops: p.Loops}, Passed: new(Launches)}}
-	chunk, _ := analysis.AffineOf(p.Chunk)
+	chunk, _ := affine.Of(p.Chunk)
 	var n linear
 	if !b.Nest(&c.first) || !b.bound(&n, chunk, p.Chunk, 0, nil) {
 		return
@@ -67,7 +68,7 @@ func (b *Builder) addPart(p analysis.DistPart) {
 		}
 		c.conds = append(c.conds, b.opaque(e))
 	}
-	c.chunk, c.length = n.base, b.form(analysis.AtomAffine(analysis.Atom{Var: p.Var, Of: analysis.LenOf}))
+	c.chunk, c.length = n.base, b.form(affine.OfAtom(affine.Atom{Var: p.Var, Of: affine.LenOf}))
 	c.first.Index.coefs[len(p.Loops)-1] = c.chunk
 	c.last = c.first
 	c.last.Passed = new(Launches)

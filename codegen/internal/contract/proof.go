@@ -2,6 +2,7 @@ package contract
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -56,15 +57,15 @@ func valueOf(a hostAtom, env ir.Env) integers.Number {
 		x, err := ir.EvalInt(a.expr, env)
 		return integers.Number{N: x, Ok: err == nil}
 	}
-	if a.Of == analysis.ValueOf {
+	if a.Of == affine.ValueOf {
 		x, ok := env.Scalar(a.Var)
 		return integers.Number{N: int64(x), Ok: ok && (a.Var.Type.Kind != ir.Uint64 || x < 1<<63)}
 	}
-	if a.Of == analysis.SetOf {
+	if a.Of == affine.SetOf {
 		return setIn(a.Var, env)
 	}
 	length, capacity, ok := env.Slice(a.Var)
-	if a.Of == analysis.CapOf {
+	if a.Of == affine.CapOf {
 		return integers.Number{N: capacity, Ok: ok}
 	}
 	return integers.Number{N: length, Ok: ok}

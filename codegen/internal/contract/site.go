@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -35,7 +36,7 @@ type siteBuilder struct {
 	*Builder
 	site  analysis.Site
 	vars  []nestVar
-	needs []analysis.Affine
+	needs []affine.Form
 }
 
 // proveSites adds what the host proves of the sites of the kernel.
@@ -138,7 +139,7 @@ func (b *siteBuilder) make() (c Check, ok bool) {
 		}
 		b.needs = append(b.needs, a)
 	}
-	b.needs = slices.DeleteFunc(b.needs, func(a analysis.Affine) bool { return analysis.AtLeast(a, 0) })
+	b.needs = slices.DeleteFunc(b.needs, func(a affine.Form) bool { return analysis.AtLeast(a, 0) })
 	if b.trivial() {
 		return c, true
 	}
@@ -177,14 +178,14 @@ func (b *siteBuilder) trivial() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(b.needs, func(a analysis.Affine) bool {
+	return !slices.ContainsFunc(b.needs, func(a affine.Form) bool {
 		s, ok := analysis.SpanOf(a, b.site.Loops, b.k.Params)
 		return !ok || !b.sizes(s.Lo) || !analysis.AtLeast(s.Lo, 0)
 	})
 }
 
 // sizes reports whether a is a sum of few lengths and loop variables.
-func (b *siteBuilder) sizes(a analysis.Affine) bool {
+func (b *siteBuilder) sizes(a affine.Form) bool {
 	if !a.Known() || len(a.Terms) > 8 {
 		return false
 	}
@@ -193,7 +194,7 @@ func (b *siteBuilder) sizes(a analysis.Affine) bool {
 			return len(t.Atoms) == 0 && integers.Magnitude(t.Coef) < 1<<60
 		}
 		for _, x := range t.Atoms {
-			if x.Of == analysis.ValueOf && !slices.ContainsFunc(b.site.Loops, func(l analysis.LoopRange) bool { return l.Var == x.Var }) {
+			if x.Of == affine.ValueOf && !slices.ContainsFunc(b.site.Loops, func(l analysis.LoopRange) bool { return l.Var == x.Var }) {
 				return false
 			}
 		}
@@ -203,7 +204,7 @@ func (b *siteBuilder) sizes(a analysis.Affine) bool {
 
 // expand puts the arithmetic of narrow types in place of its variables, and adds what keeps it from
 // wrapping to fits.
-func (b *siteBuilder) expand(a analysis.Affine, fits *[]analysis.Affine) (analysis.Affine, bool) {
+func (b *siteBuilder) expand(a affine.Form, fits *[]affine.Form) (affine.Form, bool) {
 	for range analysis.MaxForms {
 		var narrow *analysis.Derivation
 		for _, x := range a.Atoms() {
@@ -222,20 +223,20 @@ func (b *siteBuilder) expand(a analysis.Affine, fits *[]analysis.Affine) (analys
 		}
 		lo, hi := analysis.LimitsOf(narrow.T)
 		if !b.within(x, lo, hi) {
-			*fits = append(*fits, x.AddConst(-lo), analysis.ConstAffine(hi).Sub(x))
+			*fits = append(*fits, x.AddConst(-lo), affine.Constant(hi).Sub(x))
 		}
 	}
 	return a, false
 }
 
 // within reports whether x, a single atom, has a type that lies within lo and hi.
-func (b *siteBuilder) within(x analysis.Affine, lo, hi int64) bool {
+func (b *siteBuilder) within(x affine.Form, lo, hi int64) bool {
 	if !analysis.IsAtom(x) || len(x.Terms) == 0 || len(x.Terms[0].Atoms) == 0 {
-		return analysis.AtLeast(x, lo) && analysis.AtLeast(analysis.ConstAffine(hi).Sub(x), 0)
+		return analysis.AtLeast(x, lo) && analysis.AtLeast(affine.Constant(hi).Sub(x), 0)
 	}
 	a := x.Terms[0].Atoms[0]
 	least, greatest := analysis.LimitsOf(a.Var.Type)
-	if a.Of != analysis.ValueOf {
+	if a.Of != affine.ValueOf {
 		least, greatest = 0, 1<<48
 	}
 	return least >= lo && greatest <= hi
@@ -243,19 +244,19 @@ func (b *siteBuilder) within(x analysis.Affine, lo, hi int64) bool {
 
 // depends notes the variables that a depends on; false where one is neither of the host nor of a
 // known loop or derivation.
-func (b *siteBuilder) depends(a analysis.Affine) bool {
+func (b *siteBuilder) depends(a affine.Form) bool {
 	for _, x := range a.Atoms() {
 		if slices.Contains(b.k.Params, x.Var) || b.hostValue(x) != nil || slices.ContainsFunc(b.vars, func(n nestVar) bool { return n.v == x.Var }) {
 			continue
 		}
-		if d := b.finder.Derived[x.Var]; d != nil && x.Of == analysis.ValueOf {
+		if d := b.finder.Derived[x.Var]; d != nil && x.Of == affine.ValueOf {
 			if !b.dependsOn(d) {
 				return false
 			}
 			continue
 		}
 		i := slices.IndexFunc(b.site.Loops, func(l analysis.LoopRange) bool { return l.Var == x.Var })
-		if i < 0 || x.Of != analysis.ValueOf {
+		if i < 0 || x.Of != affine.ValueOf {
 			return false
 		}
 		l := &b.site.Loops[i]
@@ -274,8 +275,8 @@ func (b *siteBuilder) depends(a analysis.Affine) bool {
 // dependsOn is depends for a derivation.
 func (b *siteBuilder) dependsOn(d *analysis.Derivation) bool {
 	n := nestVar{v: d.Var, d: d}
-	for _, a := range []analysis.Affine{d.X, d.Y} {
-		a, ok := b.expand(a, new([]analysis.Affine))
+	for _, a := range []affine.Form{d.X, d.Y} {
+		a, ok := b.expand(a, new([]affine.Form))
 		if !ok || !b.depends(a) {
 			return false
 		}
@@ -290,8 +291,8 @@ func (b *siteBuilder) dependsOn(d *analysis.Derivation) bool {
 }
 
 // hostValue returns the value of a derivation over the parameters, nil for other atoms.
-func (b *Builder) hostValue(x analysis.Atom) ir.Expr {
-	if b.finder == nil || x.Of != analysis.ValueOf {
+func (b *Builder) hostValue(x affine.Atom) ir.Expr {
+	if b.finder == nil || x.Of != affine.ValueOf {
 		return nil
 	}
 	if d := b.finder.Derived[x.Var]; d != nil {
@@ -301,8 +302,8 @@ func (b *Builder) hostValue(x analysis.Atom) ir.Expr {
 }
 
 // onHost reports whether the host can evaluate a.
-func (b *Builder) onHost(a analysis.Affine) bool {
-	return a.Known() && !slices.ContainsFunc(a.Atoms(), func(x analysis.Atom) bool { return !slices.Contains(b.k.Params, x.Var) && b.hostValue(x) == nil })
+func (b *Builder) onHost(a affine.Form) bool {
+	return a.Known() && !slices.ContainsFunc(a.Atoms(), func(x affine.Atom) bool { return !slices.Contains(b.k.Params, x.Var) && b.hostValue(x) == nil })
 }
 
 // place orders the variables of a nest: a derivation comes behind the loops that it depends on, and
@@ -316,21 +317,21 @@ func (b *siteBuilder) place(n nestVar) int {
 }
 
 // stepOf returns the step of a loop as a form where it is not a constant.
-func (b *siteBuilder) stepOf(l *analysis.LoopRange) analysis.Affine {
+func (b *siteBuilder) stepOf(l *analysis.LoopRange) affine.Form {
 	if l.Known {
-		return analysis.Affine{}
+		return affine.Form{}
 	}
 	return l.By
 }
 
 // bounds returns the first value of a loop and the last one that its bound allows, over what is not
 // narrow. fits gets what keeps narrow arithmetic from wrapping.
-func (b *siteBuilder) bounds(l *analysis.LoopRange, fits *[]analysis.Affine) (first, last analysis.Affine, ok bool) {
+func (b *siteBuilder) bounds(l *analysis.LoopRange, fits *[]affine.Form) (first, last affine.Form, ok bool) {
 	if !l.Known && (!l.By.Known() || l.Rel == ir.Ne) {
 		return first, last, false
 	}
 	if fits == nil {
-		fits = new([]analysis.Affine)
+		fits = new([]affine.Form)
 	}
 	last = l.Last
 	switch {
@@ -353,8 +354,8 @@ func (b *siteBuilder) bounds(l *analysis.LoopRange, fits *[]analysis.Affine) (fi
 
 // loop returns variable number i of the nest.
 func (b *siteBuilder) loop(n *nestVar, i int) (l nestLoop, ok bool) {
-	var fits []analysis.Affine
-	var first, last analysis.Affine
+	var fits []affine.Form
+	var first, last affine.Form
 	if n.d != nil {
 		var ok1, ok2 bool
 		l.op, l.derived = n.d.Op, true
@@ -380,19 +381,19 @@ func (b *siteBuilder) loop(n *nestVar, i int) (l nestLoop, ok bool) {
 
 // stepped notes how the variable of a loop moves, and what keeps it from passing the end of its
 // type.
-func (b *siteBuilder) stepped(l *nestLoop, r *analysis.LoopRange, last analysis.Affine, fits *[]analysis.Affine) {
+func (b *siteBuilder) stepped(l *nestLoop, r *analysis.LoopRange, last affine.Form, fits *[]affine.Form) {
 	if !r.Known {
 		by, _ := b.expand(r.By, fits)
 		lo, hi := analysis.LimitsOf(r.Var.Type)
-		if analysis.IsWide(r.Var.Type) {
+		if affine.NeverWraps(r.Var.Type) {
 			lo, hi = lo/2, hi/2 // so that forms stay within 64 bits
 		}
 		if l.step = 1; r.Rel == ir.Gt || r.Rel == ir.Ge {
 			l.step = -1
-			*fits = append(*fits, analysis.ConstAffine(-1).Sub(by), last.Add(by).AddConst(-lo))
+			*fits = append(*fits, affine.Constant(-1).Sub(by), last.Add(by).AddConst(-lo))
 			return
 		}
-		*fits = append(*fits, by.AddConst(-1), analysis.ConstAffine(hi).Sub(last).Sub(by))
+		*fits = append(*fits, by.AddConst(-1), affine.Constant(hi).Sub(last).Sub(by))
 		return
 	}
 	l.step = r.Stride
@@ -403,7 +404,7 @@ func (b *siteBuilder) stepped(l *nestLoop, r *analysis.LoopRange, last analysis.
 }
 
 // over is linear over the outermost depth variables of the nest.
-func (b *siteBuilder) over(to *linear, a analysis.Affine, depth int) bool {
+func (b *siteBuilder) over(to *linear, a affine.Form, depth int) bool {
 	for i := range depth {
 		v := b.vars[i].v
 		coef, ok := a.Coef(v)
@@ -445,12 +446,12 @@ func (b *siteBuilder) condition(f analysis.Fact) (h hostCond, ok bool) {
 	if !f.Form.Known() || len(b.Out.Forms) > analysis.MaxForms {
 		return h, false
 	}
-	var fits []analysis.Affine
+	var fits []affine.Form
 	form, ok := b.expand(f.Form, &fits)
 	if !ok || !b.over(&h.form, form, len(b.vars)) {
 		return h, false
 	}
-	for _, a := range []analysis.Affine{f.X, f.Y} {
+	for _, a := range []affine.Form{f.X, f.Y} {
 		var side linear
 		if a, ok = b.expand(a, &fits); !ok || !b.over(&side, a, len(b.vars)) {
 			return h, false

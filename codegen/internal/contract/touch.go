@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -131,11 +132,11 @@ func isMemory(t *ir.Type) bool { return t.Kind == ir.Slice || t.Kind == ir.Point
 func (b *touchBuilder) make(r analysis.Reach, detail bool) *conflictTouch {
 	t := &conflictTouch{Reach: r, copied: r.CopiedHere(), exact: r.Is(analysis.Always) || r.Decided()}
 	b.touch = t
-	count := analysis.ConstAffine(1)
+	count := affine.Constant(1)
 	if r.Base.Type.Kind == ir.Slice {
-		count = analysis.AtomAffine(analysis.Atom{Var: r.Base, Of: analysis.CapOf})
+		count = affine.OfAtom(affine.Atom{Var: r.Base, Of: affine.CapOf})
 		if r.Is(analysis.Whole) {
-			count = analysis.AtomAffine(analysis.Atom{Var: r.Base, Of: analysis.LenOf})
+			count = affine.OfAtom(affine.Atom{Var: r.Base, Of: affine.LenOf})
 		}
 	}
 	t.count = b.form(count)
@@ -167,11 +168,11 @@ func (b *touchBuilder) make(r analysis.Reach, detail bool) *conflictTouch {
 }
 
 // lower takes a apart into variables of the touch. fits gets what keeps arithmetic from wrapping.
-func (b *touchBuilder) lower(to *conflictForm, a analysis.Affine, fits *[]conflictForm) bool {
+func (b *touchBuilder) lower(to *conflictForm, a affine.Form, fits *[]conflictForm) bool {
 	if !a.Known() || len(b.Out.Forms) > analysis.MaxForms {
 		return false
 	}
-	var narrow []analysis.Affine
+	var narrow []affine.Form
 	a, ok := b.sites.expandOrNot(a, &narrow)
 	if !ok {
 		return false
@@ -189,8 +190,8 @@ func (b *touchBuilder) lower(to *conflictForm, a analysis.Affine, fits *[]confli
 			continue
 		}
 		n, ok := b.variable(x.Var)
-		coef, affine := a.Coef(x.Var)
-		if !ok || !affine || x.Of != analysis.ValueOf || !b.onHost(coef) {
+		coef, isAffine := a.Coef(x.Var)
+		if !ok || !isAffine || x.Of != affine.ValueOf || !b.onHost(coef) {
 			return false
 		}
 		out.terms = append(out.terms, conflictTerm{n, b.form(coef)})
@@ -202,7 +203,7 @@ func (b *touchBuilder) lower(to *conflictForm, a analysis.Affine, fits *[]confli
 }
 
 // expandOrNot is expand where there are derivations.
-func (b *siteBuilder) expandOrNot(a analysis.Affine, fits *[]analysis.Affine) (analysis.Affine, bool) {
+func (b *siteBuilder) expandOrNot(a affine.Form, fits *[]affine.Form) (affine.Form, bool) {
 	if b.finder == nil {
 		return a, true
 	}
@@ -238,7 +239,7 @@ func (b *touchBuilder) variable(v *ir.Var) (n int, ok bool) {
 
 // loop fills in the variable of a loop.
 func (b *touchBuilder) loop(to *conflictVar, l *analysis.LoopRange) bool {
-	last, step := l.Last, analysis.ConstAffine(l.Stride)
+	last, step := l.Last, affine.Constant(l.Stride)
 	if !l.Known {
 		if _, constant := query.Int64(l.Step); constant || !l.By.Known() || !b.onHost(l.By) {
 			return false

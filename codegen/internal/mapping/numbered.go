@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -36,20 +36,20 @@ func (l *Work) splitIn(list []ir.Stmt) {
 type numbering struct {
 	*Work
 	f       *ir.For
-	total   analysis.Term
+	total   affine.Term
 	digits  map[*ir.Var]digit // of locals that never change
-	strides []analysis.Term   // of the loops of the nest, innermost first
+	strides []affine.Term     // of the loops of the nest, innermost first
 	loops   []*ir.For
 	made    map[ir.Expr]digit // what stands for a digit in the nest
 }
 
 // A digit is p/low, or p/low%(high/low) where high is given.
 type digit struct {
-	low, high analysis.Term
+	low, high affine.Term
 	bounded   bool
 }
 
-var one = analysis.Term{Coef: 1}
+var one = affine.Term{Coef: 1}
 
 // numbered returns f as a numbering, nil where it is none.
 func (l *Work) numbered(f *ir.For) *numbering {
@@ -60,7 +60,7 @@ func (l *Work) numbered(f *ir.For) *numbering {
 		return nil
 	}
 	lo, okLo := query.Int64(f.Lo)
-	form, ok := analysis.AffineOf(f.Hi)
+	form, ok := affine.Of(f.Hi)
 	if !okLo || !ok || lo != 0 || !risesByOne(f) || len(form.Terms) != 1 || query.AsksForPlace(f.Body) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (l *Work) numbered(f *ir.For) *numbering {
 	if n.total.Coef < 1 || ir.Assigned(f.Body).Has(f.Var) || !n.steady(n.total) {
 		return nil
 	}
-	n.strides = []analysis.Term{one}
+	n.strides = []affine.Term{one}
 	n.find()
 	if len(n.strides) < 2 || !n.chain() {
 		return nil
@@ -77,10 +77,10 @@ func (l *Work) numbered(f *ir.For) *numbering {
 }
 
 // steady reports whether t is a product of what the kernel never changes.
-func (n *numbering) steady(t analysis.Term) bool {
+func (n *numbering) steady(t affine.Term) bool {
 	changed := ir.Assigned(n.Kernel.Body)
 	for _, x := range t.Atoms {
-		if x.Of != analysis.ValueOf || x.Var.Space != ir.Param || changed.Has(x.Var) {
+		if x.Of != affine.ValueOf || x.Var.Space != ir.Param || changed.Has(x.Var) {
 			return false
 		}
 	}
@@ -109,8 +109,8 @@ func (n *numbering) find() {
 	})
 }
 
-func (n *numbering) note(t analysis.Term) {
-	if !slices.ContainsFunc(n.strides, func(have analysis.Term) bool { return same(have, t) }) && !same(t, n.total) {
+func (n *numbering) note(t affine.Term) {
+	if !slices.ContainsFunc(n.strides, func(have affine.Term) bool { return same(have, t) }) && !same(t, n.total) {
 		n.strides = append(n.strides, t)
 	}
 }
@@ -135,7 +135,7 @@ func (n *numbering) digitOf(e ir.Expr) (digit, bool) {
 		if !ok {
 			return digit{}, false
 		}
-		by, ok := analysis.AffineOf(e.Y)
+		by, ok := affine.Of(e.Y)
 		if !ok || len(by.Terms) != 1 || by.Terms[0].Coef < 1 || !n.steady(by.Terms[0]) {
 			return digit{}, false
 		}
@@ -152,7 +152,7 @@ func (n *numbering) digitOf(e ir.Expr) (digit, bool) {
 
 // chain sorts the strides so that each divides the next, and the last the whole.
 func (n *numbering) chain() bool {
-	slices.SortStableFunc(n.strides, func(a, b analysis.Term) int {
+	slices.SortStableFunc(n.strides, func(a, b affine.Term) int {
 		if len(a.Atoms) != len(b.Atoms) {
 			return len(a.Atoms) - len(b.Atoms)
 		}
@@ -256,45 +256,45 @@ func (n *numbering) value(x digit, at ir.Pos) ir.Expr {
 	return sum
 }
 
-func expr(t analysis.Term, at ir.Pos) ir.Expr {
-	return analysis.Affine{Terms: []analysis.Term{t}}.Expr(at)
+func expr(t affine.Term, at ir.Pos) ir.Expr {
+	return affine.Form{Terms: []affine.Term{t}}.Expr(at)
 }
 
-func times(a, b analysis.Term) analysis.Term {
-	p := analysis.Affine{Terms: []analysis.Term{a}}.Mul(analysis.Affine{Terms: []analysis.Term{b}})
+func times(a, b affine.Term) affine.Term {
+	p := affine.Form{Terms: []affine.Term{a}}.Mul(affine.Form{Terms: []affine.Term{b}})
 	if len(p.Terms) != 1 {
-		return analysis.Term{}
+		return affine.Term{}
 	}
 	return p.Terms[0]
 }
 
-func same(a, b analysis.Term) bool {
+func same(a, b affine.Term) bool {
 	return a.Coef == b.Coef && slices.Equal(a.Atoms, b.Atoms)
 }
 
 // divides reports whether b is a multiple of a whatever the atoms are.
-func divides(a, b analysis.Term) bool {
+func divides(a, b affine.Term) bool {
 	_, ok := over(b, a)
 	return ok
 }
 
-func quotient(a, b analysis.Term) analysis.Term {
+func quotient(a, b affine.Term) affine.Term {
 	q, _ := over(a, b)
 	return q
 }
 
 // over returns a/b.
-func over(a, b analysis.Term) (analysis.Term, bool) {
+func over(a, b affine.Term) (affine.Term, bool) {
 	if b.Coef == 0 || a.Coef%b.Coef != 0 {
-		return analysis.Term{}, false
+		return affine.Term{}, false
 	}
 	atoms := slices.Clone(a.Atoms)
 	for _, x := range b.Atoms {
 		i := slices.Index(atoms, x)
 		if i < 0 {
-			return analysis.Term{}, false
+			return affine.Term{}, false
 		}
 		atoms = slices.Delete(atoms, i, i+1)
 	}
-	return analysis.Term{Coef: a.Coef / b.Coef, Atoms: atoms}, true
+	return affine.Term{Coef: a.Coef / b.Coef, Atoms: atoms}, true
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -198,7 +199,7 @@ func (x *partSums) readsAlike() bool {
 	found := false
 	ir.WalkExprs(x.g.Body, func(e ir.Expr) bool {
 		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
-			form, known := analysis.AffineOf(ix.I)
+			form, known := affine.Of(ix.I)
 			found = found || known && form.Has(x.g.Var) && !form.Has(x.f.Var)
 		}
 		return !found
@@ -436,7 +437,7 @@ func (x *partSums) slides() bool {
 	found := false
 	ir.WalkExprs(x.g.Body, func(e ir.Expr) bool {
 		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
-			form, known := analysis.AffineOf(ix.I)
+			form, known := affine.Of(ix.I)
 			across, okAcross := form.Coef(x.f.Var)
 			along, okAlong := form.Coef(x.g.Var)
 			a, constA := across.Const()

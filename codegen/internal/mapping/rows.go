@@ -1,7 +1,7 @@
 package mapping
 
 import (
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -72,7 +72,7 @@ func rowOf(f, inner *ir.For) *traversal {
 	}
 	x, i := startOf(inner.Lo)
 	y, next := startOf(inner.Hi)
-	if x == nil || x != y || !i.Equal(analysis.VarAffine(f.Var)) || !next.Equal(analysis.VarAffine(f.Var).AddConst(1)) {
+	if x == nil || x != y || !i.Equal(affine.OfVar(f.Var)) || !next.Equal(affine.OfVar(f.Var).AddConst(1)) {
 		return nil
 	}
 	if !query.LoadFree(f.Lo) || !query.LoadFree(f.Hi) || ir.Assigned(f.Body).Has(x) {
@@ -82,7 +82,7 @@ func rowOf(f, inner *ir.For) *traversal {
 }
 
 // startOf returns the slice and the place of an element that is a bound of rows.
-func startOf(e ir.Expr) (*ir.Var, analysis.Affine) {
+func startOf(e ir.Expr) (*ir.Var, affine.Form) {
 	for {
 		c, ok := e.(*ir.Convert)
 		if !ok {
@@ -92,15 +92,15 @@ func startOf(e ir.Expr) (*ir.Var, analysis.Affine) {
 	}
 	ix, ok := e.(*ir.Index)
 	if !ok || ix.X.Type().Kind != ir.Slice {
-		return nil, analysis.Affine{}
+		return nil, affine.Form{}
 	}
 	r, ok := ix.X.(*ir.Ref)
 	if !ok {
-		return nil, analysis.Affine{}
+		return nil, affine.Form{}
 	}
-	form, ok := analysis.AffineOf(ix.I)
+	form, ok := affine.Of(ix.I)
 	if !ok {
-		return nil, analysis.Affine{}
+		return nil, affine.Form{}
 	}
 	return r.Var, form
 }

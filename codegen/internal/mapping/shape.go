@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -369,7 +370,7 @@ func (sh shaper) sumsInVariables(list []ir.Stmt) ([]ir.Stmt, bool) {
 		if len(w.Loops) == 0 && !slices.ContainsFunc(list, func(s ir.Stmt) bool { f, ok := s.(*ir.For); return ok && assignsTo(f.Body, w.Root()) }) {
 			continue
 		}
-		if slices.ContainsFunc(w.Form.Atoms(), func(x analysis.Atom) bool { return own.Has(x.Var) }) || !sh.surelyWritten(list, w.Root()) {
+		if slices.ContainsFunc(w.Form.Atoms(), func(x affine.Atom) bool { return own.Has(x.Var) }) || !sh.surelyWritten(list, w.Root()) {
 			continue
 		}
 		elem := elementIn(list, w.Root())

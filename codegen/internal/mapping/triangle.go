@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -92,7 +93,7 @@ const mostEnds = 8
 // around it, which it depends on; nil where there is no such expression.
 func mostTrips(nest []*ir.For, inner *ir.For) ir.Expr {
 	step, ok := query.Int64(inner.Step)
-	if !ok || step == 0 || !analysis.IsWide(inner.Var.Type) {
+	if !ok || step == 0 || !affine.NeverWraps(inner.Var.Type) {
 		return nil
 	}
 	from, to := inner.Lo, inner.Hi
@@ -126,17 +127,17 @@ func mostWidth(nest []*ir.For, to, from ir.Expr, extra int64, at ir.Pos) ir.Expr
 		}
 		return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
 	}
-	if m, ok := to.(*ir.Math); ok && m.Fn == ir.IMin && analysis.IsWide(m.T) && len(m.Args) == 2 {
+	if m, ok := to.(*ir.Math); ok && m.Fn == ir.IMin && affine.NeverWraps(m.T) && len(m.Args) == 2 {
 		return least(mostWidth(nest, m.Args[0], from, extra, at), mostWidth(nest, m.Args[1], from, extra, at))
 	}
-	if m, ok := from.(*ir.Math); ok && m.Fn == ir.IMax && analysis.IsWide(m.T) && len(m.Args) == 2 {
+	if m, ok := from.(*ir.Math); ok && m.Fn == ir.IMax && affine.NeverWraps(m.T) && len(m.Args) == 2 {
 		return least(mostWidth(nest, to, m.Args[0], extra, at), mostWidth(nest, to, m.Args[1], extra, at))
 	}
 	hi, lo := analysis.EndOf(to, true), analysis.EndOf(from, false)
 	if !hi.Known() || !lo.Known() {
 		return nil
 	}
-	ends := []analysis.Affine{hi.Sub(lo).AddConst(extra)}
+	ends := []affine.Form{hi.Sub(lo).AddConst(extra)}
 	for k := len(nest) - 1; k >= 0; k-- {
 		if ends = atEnds(ends, nest[k]); ends == nil {
 			return nil
@@ -150,8 +151,8 @@ func mostWidth(nest []*ir.For, to, from ir.Expr, extra int64, at ir.Pos) ir.Expr
 }
 
 // atEnds puts in place of f's variable its first and last value, whichever makes a form greater.
-func atEnds(forms []analysis.Affine, f *ir.For) []analysis.Affine {
-	var out []analysis.Affine
+func atEnds(forms []affine.Form, f *ir.For) []affine.Form {
+	var out []affine.Form
 	for _, a := range forms {
 		if !a.Has(f.Var) {
 			out = append(out, a)
@@ -179,9 +180,9 @@ func atEnds(forms []analysis.Affine, f *ir.For) []analysis.Affine {
 }
 
 // endsOf returns the least and the greatest value of the variable of f.
-func endsOf(f *ir.For) (lo, hi analysis.Affine, ok bool) {
-	a, okA := analysis.AffineOf(f.Lo)
-	b, okB := analysis.AffineOf(f.Hi)
+func endsOf(f *ir.For) (lo, hi affine.Form, ok bool) {
+	a, okA := affine.Of(f.Lo)
+	b, okB := affine.Of(f.Hi)
 	switch f.Rel {
 	case ir.Lt:
 		return a, b.AddConst(-1), okA && okB

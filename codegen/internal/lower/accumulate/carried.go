@@ -3,7 +3,7 @@ package accumulate
 import (
 	"math"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -159,7 +159,7 @@ func storesIn(list []ir.Stmt) bool {
 // in the last iterations.
 type carry struct {
 	store *ir.Assign
-	form  analysis.Affine
+	form  affine.Form
 	step  int64 // of the index, an iteration
 	far   int64 // largest distance of a load
 	sure  int64 // largest distance of a load that every iteration makes
@@ -258,7 +258,7 @@ func carryOf(f *ir.For, s ir.Stmt, most int64) *carry {
 		return nil
 	}
 	c := &carry{store: a}
-	c.form, ok = analysis.AffineOf(place.I)
+	c.form, ok = affine.Of(place.I)
 	coef, known := c.form.Coef(f.Var)
 	step, constant := coef.Const()
 	if !ok || !known || !constant || step == 0 {
@@ -309,7 +309,7 @@ func carryOf(f *ir.For, s ir.Stmt, most int64) *carry {
 // distance returns how many iterations before that of ix its element is stored; negative where it
 // is stored later. It reports false where that is not known.
 func (c *carry) distance(ix *ir.Index) (int64, bool) {
-	form, ok := analysis.AffineOf(ix.I)
+	form, ok := affine.Of(ix.I)
 	if !ok || ix.Checked {
 		return 0, false
 	}

@@ -5,7 +5,7 @@ package dist
 import (
 	"fmt"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -136,8 +136,8 @@ func (l *stager) onCopies(f *ir.For, parts []ownPart) []ir.Stmt {
 // relative is the place in the copy of an index of the array. What has an affine form is written as
 // its difference to the start, of which bounds are proved easily.
 func (l *stager) relative(f *ir.For, p ownPart, ix *ir.Index) ir.Expr {
-	start := analysis.VarAffine(f.Var).Mul(analysis.ConstAffine(p.chunk))
-	if form, ok := analysis.AffineOf(ix.I); ok {
+	start := affine.OfVar(f.Var).Mul(affine.Constant(p.chunk))
+	if form, ok := affine.Of(ix.I); ok {
 		if rel := form.Sub(start); rel.Known() && !rel.Has(f.Var) {
 			return rel.Expr(ix.At)
 		}

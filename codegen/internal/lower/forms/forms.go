@@ -5,7 +5,7 @@ package forms
 import (
 	"slices"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -237,7 +237,7 @@ func IndexedBy(g *ir.For, body []ir.Stmt) ir.Expr {
 			}
 			of = r.X.(*ir.Ref).Var
 		}
-		if form, ok := analysis.AffineOf(ix.I); !ok || !form.Equal(analysis.VarAffine(g.Var)) {
+		if form, ok := affine.Of(ix.I); !ok || !form.Equal(affine.OfVar(g.Var)) {
 			return true
 		}
 		length := &ir.Len{X: build.Ref(of, g.At), At: g.At}
@@ -270,7 +270,7 @@ func Widened(body []ir.Stmt, v, k *ir.Var) []ir.Stmt {
 	}
 	ir.WalkExprs(body, func(e ir.Expr) bool {
 		if ix, ok := e.(*ir.Index); ok {
-			if form, ok := analysis.AffineOf(ix.I); ok && form.Equal(analysis.VarAffine(v)) {
+			if form, ok := affine.Of(ix.I); ok && form.Equal(affine.OfVar(v)) {
 				ix.I = build.Ref(k, ix.At)
 			}
 		}

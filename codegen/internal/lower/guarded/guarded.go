@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -25,18 +26,18 @@ const maxGuards = 64
 
 // Code is straight code and what holds before it.
 type Code struct {
-	Given []analysis.Affine                                // forms that are not negative
+	Given []affine.Form                                    // forms that are not negative
 	Local func(name string, t *ir.Type, at ir.Pos) *ir.Var // declares a variable of the kernel
 
-	defs    map[*ir.Var]analysis.Affine // affine values of variables that never change
-	changed *ir.VarSet                  // variables that are not available at the begin of the code
+	defs    map[*ir.Var]affine.Form // affine values of variables that never change
+	changed *ir.VarSet              // variables that are not available at the begin of the code
 	tests   []test
 }
 
 // A test is a comparison, as a form that is not negative where it holds, and the variable that
 // holds its value.
 type test struct {
-	form  analysis.Affine
+	form  affine.Form
 	value *ir.Var
 	at    ir.Pos
 }
@@ -55,17 +56,17 @@ type item struct {
 // A load is a distinct element that the code loads.
 type load struct {
 	e     *ir.Index
-	form  analysis.Affine
+	form  affine.Form
 	when  []guard // one of them holds where the element is used; none contains another
 	value *ir.Var // nil before it is loaded
 }
 
 // LessForm returns the affine form that is non-negative if and only if the comparison c holds.
-func LessForm(c *ir.Binary) (analysis.Affine, bool) {
-	x, okx := analysis.AffineOf(c.X)
-	y, oky := analysis.AffineOf(c.Y)
+func LessForm(c *ir.Binary) (affine.Form, bool) {
+	x, okx := affine.Of(c.X)
+	y, oky := affine.Of(c.Y)
 	if !okx || !oky || c.X.Type().Kind != ir.Int64 {
-		return analysis.Affine{}, false
+		return affine.Form{}, false
 	}
 	switch c.Op {
 	case ir.Lt:
@@ -77,7 +78,7 @@ func LessForm(c *ir.Binary) (analysis.Affine, bool) {
 	case ir.Ge:
 		return x.Sub(y), true
 	}
-	return analysis.Affine{}, false
+	return affine.Form{}, false
 }
 
 // Once returns list, which begins with declarations, with each load named once.
@@ -88,14 +89,14 @@ func (c *Code) Once(list []ir.Stmt) []ir.Stmt {
 	if first < 0 {
 		return list
 	}
-	c.defs, c.changed = map[*ir.Var]analysis.Affine{}, ir.Declared(list[first:])
+	c.defs, c.changed = map[*ir.Var]affine.Form{}, ir.Declared(list[first:])
 	for _, v := range ir.Assigned(list).List() {
 		c.changed.Add(v)
 	}
 	for _, s := range list[:first] {
 		d := s.(*ir.Decl)
 		if d.Init != nil && d.Var.Type.Kind == ir.Int64 && !c.changed.Has(d.Var) && query.LoadFree(d.Init) {
-			if form, ok := analysis.AffineOf(d.Init); ok {
+			if form, ok := affine.Of(d.Init); ok {
 				c.defs[d.Var] = c.resolved(form)
 			}
 		}
@@ -120,7 +121,7 @@ func (c *Code) Once(list []ir.Stmt) []ir.Stmt {
 }
 
 // resolved returns form over variables without an affine definition.
-func (c *Code) resolved(form analysis.Affine) analysis.Affine {
+func (c *Code) resolved(form affine.Form) affine.Form {
 	for _, a := range form.Atoms() {
 		if by, ok := c.defs[a.Var]; ok && form.Known() {
 			if _, linear := form.Coef(a.Var); linear {
@@ -189,7 +190,7 @@ func (c *Code) guardOf(cond ir.Expr) (guard, bool) {
 		return 0, false
 	}
 	form = c.resolved(form)
-	if slices.ContainsFunc(form.Atoms(), func(a analysis.Atom) bool { return c.changed.Has(a.Var) }) {
+	if slices.ContainsFunc(form.Atoms(), func(a affine.Atom) bool { return c.changed.Has(a.Var) }) {
 		return 0, false
 	}
 	for _, g := range c.Given {
@@ -235,7 +236,7 @@ func (c *Code) between(items []item) []ir.Stmt {
 		c.eachLoad(x, func(ix *ir.Index) {
 			l := c.find(loads, ix)
 			if l == nil {
-				form, _ := analysis.AffineOf(ix.I)
+				form, _ := affine.Of(ix.I)
 				l = &load{e: ix, form: c.resolved(form)}
 				loads = append(loads, l)
 			}
@@ -338,7 +339,7 @@ func (c *Code) movable(ix *ir.Index) bool {
 
 // find returns the load of loads for the element ix, or nil.
 func (c *Code) find(loads []*load, ix *ir.Index) *load {
-	form, ok := analysis.AffineOf(ix.I)
+	form, ok := affine.Of(ix.I)
 	if ok {
 		form = c.resolved(form)
 	}

@@ -5,7 +5,7 @@ package spaces
 import (
 	"math"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -98,7 +98,7 @@ func (sp *Space) Count() ir.Expr {
 func (sp *Space) Direct() bool {
 	f := sp.Loops[0]
 	step, ok := query.Int64(f.Step)
-	if len(sp.Loops) != 1 || !ok || !analysis.IsWide(f.Var.Type) || max(step, -step) > build.MaxShortStep || far(f.Lo) || far(f.Hi) {
+	if len(sp.Loops) != 1 || !ok || !affine.NeverWraps(f.Var.Type) || max(step, -step) > build.MaxShortStep || far(f.Lo) || far(f.Hi) {
 		return false
 	}
 	up := f.Rel == ir.Lt || f.Rel == ir.Le

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
@@ -51,7 +52,7 @@ func ownRows(n Sharing) bool {
 			if !ok {
 				return true
 			}
-			form, known := analysis.AffineOf(ix.I)
+			form, known := affine.Of(ix.I)
 			if !known || ix.X.Type().Kind != ir.Slice {
 				return true
 			}
@@ -70,7 +71,7 @@ func ownRows(n Sharing) bool {
 }
 
 // near reports whether form depends on v with a stride of at most most elements.
-func near(form analysis.Affine, v *ir.Var, most uint64) bool {
+func near(form affine.Form, v *ir.Var, most uint64) bool {
 	coef, ok := form.Coef(v)
 	c, isConst := coef.Const()
 	return ok && isConst && c != 0 && integers.Magnitude(c) <= most
@@ -78,23 +79,23 @@ func near(form analysis.Affine, v *ir.Var, most uint64) bool {
 
 // inNumbers returns the place of ix over the number of an iteration, where the rows of the
 // iterations follow each other.
-func inNumbers(sp *spaces.Space, ix *ir.Index, number *ir.Var) (analysis.Affine, bool) {
-	form, ok := analysis.AffineOf(ix.I)
+func inNumbers(sp *spaces.Space, ix *ir.Index, number *ir.Var) (affine.Form, bool) {
+	form, ok := affine.Of(ix.I)
 	if !ok || !slices.IsSorted(sp.Order) {
 		return form, false
 	}
-	var apart analysis.Affine // of neighbours of the loop inside
+	var apart affine.Form // of neighbours of the loop inside
 	for k, f := range slices.Backward(sp.Loops) {
 		coef, ok := form.Coef(f.Var)
 		if !ok || k == len(sp.Loops)-1 && len(coef.Terms) == 0 || k < len(sp.Loops)-1 && !coef.Equal(apart) {
 			return form, false
 		}
-		count, known := analysis.AffineOf(f.Hi)
+		count, known := affine.Of(f.Hi)
 		if !known {
 			return form, false
 		}
 		if k == len(sp.Loops)-1 {
-			form = form.Without(f.Var).Add(coef.Mul(analysis.VarAffine(number)))
+			form = form.Without(f.Var).Add(coef.Mul(affine.OfVar(number)))
 		} else {
 			form = form.Without(f.Var)
 		}
@@ -218,7 +219,7 @@ func wholeLines(t *Sharer, n Sharing) (*spaces.Space, ir.Expr) {
 // storedInLine returns how many iterations of the loop over v store to a line of the cache, or 0
 // unless all stores of body are to rows that begin at a line where v is a multiple of that.
 func storedInLine(t *Sharer, body []ir.Stmt, v *ir.Var) int64 {
-	defs := &analysis.AccessList{Defs: analysis.Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
+	defs := &analysis.AccessList{Defs: affine.Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
 	defs.Stmts(body)
 	var each int64
 	fine := defs.Why == ""

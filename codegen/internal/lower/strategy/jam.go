@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
@@ -69,7 +70,7 @@ func mayPass(sp *spaces.Space, body []ir.Stmt) bool {
 			ir.WalkExpr(e, func(e ir.Expr) bool {
 				switch x := e.(type) {
 				case *ir.Index:
-					form, ok := analysis.AffineOf(x.I)
+					form, ok := affine.Of(x.I)
 					c, single := form.Coef(v)
 					n, known := c.Const()
 					index = index || ok && single && known && n != 0 && x.X.Type().Kind == ir.Slice
@@ -176,7 +177,7 @@ func (t *Sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []Sum) int {
 			return 1
 		}
 	}
-	defs := &analysis.AccessList{Defs: analysis.Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
+	defs := &analysis.AccessList{Defs: affine.Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
 	defs.Stmts(body)
 	for _, a := range defs.List {
 		coef, ok := a.Form.Coef(f.Var)
@@ -395,7 +396,7 @@ func sharesTable(f *ir.For, body []ir.Stmt) bool {
 					if !ok {
 						return true
 					}
-					form, known := analysis.AffineOf(ix.I)
+					form, known := affine.Of(ix.I)
 					coef, isForm := form.Coef(f.Var)
 					c, isConst := coef.Const()
 					if !known || !isForm || !isConst || c > bodies.FarStride || c < -bodies.FarStride {

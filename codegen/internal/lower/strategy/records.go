@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
@@ -123,8 +124,8 @@ func (x *recorded) apart(list []ir.Stmt) bool {
 	apart := true
 	ir.WalkExprs(list, func(e ir.Expr) bool {
 		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
-			form, affine := analysis.AffineOf(ix.I)
-			if coef, ok := form.Coef(x.f.Var); affine && ok {
+			form, isAffine := affine.Of(ix.I)
+			if coef, ok := form.Coef(x.f.Var); isAffine && ok {
 				size, known := coef.Const()
 				apart = apart && known && size < 2
 			}
@@ -218,7 +219,7 @@ func (x *recorded) find() bool {
 // placeOf returns the length of a record and the position in it if ix is an element of a record,
 // else 0.
 func (x *recorded) placeOf(ix *ir.Index) (size, at int64) {
-	form, ok := analysis.AffineOf(ix.I)
+	form, ok := affine.Of(ix.I)
 	if !ok {
 		return 0, 0
 	}
@@ -227,7 +228,7 @@ func (x *recorded) placeOf(ix *ir.Index) (size, at int64) {
 	if !ok || !isConst || size < 2 {
 		return 0, 0
 	}
-	at, isConst = form.Subst(x.f.Var, analysis.ConstAffine(0)).Const()
+	at, isConst = form.Subst(x.f.Var, affine.Constant(0)).Const()
 	if !isConst || at < 0 || at >= size {
 		return 0, 0
 	}

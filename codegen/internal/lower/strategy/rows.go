@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/accumulate"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -364,7 +365,7 @@ func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 			return false
 		}
 	}
-	form, ok := analysis.AffineOf(e.I)
+	form, ok := affine.Of(e.I)
 	if !ok {
 		return false
 	}
@@ -593,8 +594,8 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 
 // ahead reports whether ix is an element that a later iteration of v stores to place.
 func ahead(place, ix *ir.Index, v *ir.Var) bool {
-	stored, ok := analysis.AffineOf(place.I)
-	loaded, fine := analysis.AffineOf(ix.I)
+	stored, ok := affine.Of(place.I)
+	loaded, fine := affine.Of(ix.I)
 	coef, known := stored.Coef(v)
 	step, constant := coef.Const()
 	far, near := loaded.Sub(stored).Const()

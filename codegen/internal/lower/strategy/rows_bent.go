@@ -3,7 +3,7 @@ package strategy
 import (
 	"cmp"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -19,7 +19,7 @@ import (
 // monotone returns whether the int expression e rises (1), falls (-1) or is constant (0) as v
 // rises. It reports false if none of these is known.
 func monotone(e ir.Expr, v *ir.Var) (sign int, ok bool) {
-	if form, affine := analysis.AffineOf(e); affine {
+	if form, isAffine := affine.Of(e); isAffine {
 		coef, isForm := form.Coef(v)
 		c, isConst := coef.Const()
 		switch {

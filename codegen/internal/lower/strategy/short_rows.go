@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -146,7 +147,7 @@ func (x *shortRows) find() bool {
 		if x.isFar(ix) && reads {
 			fine = fine && x.inRow(ix, loops) != nil
 		}
-		form, known := analysis.AffineOf(ix.I)
+		form, known := affine.Of(ix.I)
 		if known && reads && !form.Has(x.f.Var) {
 			x.table = x.table || slices.ContainsFunc(loops, func(l *ir.For) bool { return form.Has(l.Var) })
 		}
@@ -204,7 +205,7 @@ func (x *shortRows) eachIndex(list []ir.Stmt, loops []*ir.For, do func(ix *ir.In
 // isFar reports whether neighbouring iterations touch elements far apart, or at places that no form
 // tells.
 func (x *shortRows) isFar(ix *ir.Index) bool {
-	form, known := analysis.AffineOf(ix.I)
+	form, known := affine.Of(ix.I)
 	coef, ok := form.Coef(x.f.Var)
 	c, isConst := coef.Const()
 	return !known || !ok || !isConst || integers.Magnitude(c) > bodies.FarStride
@@ -249,7 +250,7 @@ func (x *shortRows) rowOf(ix *ir.Index, loops []*ir.For) *shortRow {
 			along = l
 		}
 	}
-	form, known := analysis.AffineOf(ix.I)
+	form, known := affine.Of(ix.I)
 	if along == nil || !known {
 		return nil
 	}

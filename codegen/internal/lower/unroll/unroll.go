@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -189,7 +190,7 @@ func costOf(f *ir.For) loopCost {
 
 // apart counts a load that comes to another line of memory in every iteration of f.
 func (c *loopCost) apart(f *ir.For, e *ir.Index) {
-	form, ok := analysis.AffineOf(e.I)
+	form, ok := affine.Of(e.I)
 	if !ok {
 		return
 	}

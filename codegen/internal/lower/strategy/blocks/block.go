@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -187,7 +188,7 @@ func inRecords(list []ir.Stmt, v *ir.Var) bool {
 	found := false
 	ir.WalkExprs(list, func(e ir.Expr) bool {
 		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
-			form, known := analysis.AffineOf(ix.I)
+			form, known := affine.Of(ix.I)
 			coef, ok := form.Coef(v)
 			c, isConst := coef.Const()
 			found = found || known && ok && isConst && integers.Magnitude(c) > 1
@@ -292,10 +293,10 @@ func overBlocks(t *crews.Crew, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt 
 	}
 	turn = append(turn, build.Decl(i, mine, at), build.Decl(j, own, at))
 	rest := oneByOne(t, b, i, j, hi, right, at)
-	high, okHigh := analysis.AffineOf(height)
-	broad, okBroad := analysis.AffineOf(width)
+	high, okHigh := affine.Of(height)
+	broad, okBroad := affine.Of(width)
 	if b.boundary == nil || !okHigh || !okBroad {
-		inside := b.insideTests(i, j, analysis.ConstAffine(b.rows), analysis.ConstAffine((b.columns-1)*b.apart()+1))
+		inside := b.insideTests(i, j, affine.Constant(b.rows), affine.Constant((b.columns-1)*b.apart()+1))
 		turn = append(turn, &ir.If{Cond: and(whole, inside), Then: jammed(t, b, i, j, false, at), Else: rest, At: at})
 		return turns(t, out, turn, k, total, first, stride, at)
 	}

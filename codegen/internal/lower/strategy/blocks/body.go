@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/guarded"
@@ -153,7 +154,7 @@ func (b *block) rim(cond ir.Expr) ([]ir.Expr, bool) {
 
 // insideTests returns the conditions of b.inside at the corners of a rectangle of rows and columns
 // that begins at i and j, without those that other conditions imply.
-func (b *block) insideTests(i, j *ir.Var, rows, columns analysis.Affine) []ir.Expr {
+func (b *block) insideTests(i, j *ir.Var, rows, columns affine.Form) []ir.Expr {
 	var all unchecked.Tests
 	for _, e := range b.inside {
 		form, _ := guarded.LessForm(e.(*ir.Binary))
@@ -163,7 +164,7 @@ func (b *block) insideTests(i, j *ir.Var, rows, columns analysis.Affine) []ir.Ex
 		if rise, _ := form.Coef(b.column.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
 			form = form.Add(rise.Mul(columns.AddConst(-1)))
 		}
-		all.Need(form.Subst(b.row.Var, analysis.VarAffine(i)).Subst(b.column.Var, analysis.VarAffine(j)))
+		all.Need(form.Subst(b.row.Var, affine.OfVar(i)).Subst(b.column.Var, affine.OfVar(j)))
 	}
 	var out []ir.Expr
 	for _, form := range all.Forms {
@@ -181,11 +182,11 @@ func (b *block) loadsOnce(t *crews.Crew, body []ir.Stmt, i, j *ir.Var) []ir.Stmt
 		first    *ir.Var
 		distance int64 // from the first to the last
 	}{{b.row, i, b.rows - 1}, {b.column, j, (b.columns - 1) * b.apart()}} {
-		first := analysis.VarAffine(x.first)
-		if lo, ok := analysis.AffineOf(x.loop.Lo); ok {
+		first := affine.OfVar(x.first)
+		if lo, ok := affine.Of(x.loop.Lo); ok {
 			c.Given = append(c.Given, first.Sub(lo))
 		}
-		if hi, ok := analysis.AffineOf(x.loop.Hi); ok {
+		if hi, ok := affine.Of(x.loop.Hi); ok {
 			c.Given = append(c.Given, hi.Sub(first).AddConst(-1-x.distance))
 		}
 	}
@@ -239,15 +240,15 @@ func (x *wrapping) expr(e ir.Expr) ir.Expr {
 // remainder returns v+c for (v+c) % n and (v+n+c) % n, where v is an induction variable whose upper
 // bound is n, and e otherwise.
 func (x *wrapping) remainder(e *ir.Binary) ir.Expr {
-	form, ok := analysis.AffineOf(e.X)
-	size, okSize := analysis.AffineOf(e.Y)
+	form, ok := affine.Of(e.X)
+	size, okSize := affine.Of(e.Y)
 	if !ok || !okSize || !x.fixed(form) || !x.fixed(size) {
 		return e
 	}
 	for _, f := range x.loops {
-		rest := form.Sub(analysis.VarAffine(f.Var))
+		rest := form.Sub(affine.OfVar(f.Var))
 		lo, okLo := query.Int64(f.Lo)
-		hi, okHi := analysis.AffineOf(f.Hi)
+		hi, okHi := affine.Of(f.Hi)
 		spare, isConst := size.Sub(hi).Const()
 		if !okLo || lo < 0 || !okHi || !isConst || spare < 0 || spare > rimWidth {
 			continue
@@ -282,7 +283,7 @@ func (x *wrapping) extreme(e *ir.Math) ir.Expr {
 		op = ir.Ge
 	}
 	for k := range e.Args {
-		if form, ok := analysis.AffineOf(e.Args[k]); ok && x.moves(form) && x.needs(build.Compare(op, e.Args[k], e.Args[1-k], e.At)) {
+		if form, ok := affine.Of(e.Args[k]); ok && x.moves(form) && x.needs(build.Compare(op, e.Args[k], e.Args[1-k], e.At)) {
 			x.gone++
 			return e.Args[k]
 		}
@@ -306,9 +307,9 @@ func (x *wrapping) needs(cond ir.Expr) bool {
 		if rise == 0 {
 			continue
 		}
-		end, known := analysis.AffineOf(f.Lo)
+		end, known := affine.Of(f.Lo)
 		if rise < 0 {
-			end, known = analysis.AffineOf(f.Hi)
+			end, known = affine.Of(f.Hi)
 			end = end.AddConst(-1)
 		}
 		if !known {
@@ -327,11 +328,11 @@ func (x *wrapping) needs(cond ir.Expr) bool {
 }
 
 // fixed reports whether form has only induction variables and loop-invariant variables.
-func (x *wrapping) fixed(form analysis.Affine) bool {
-	return form.Known() && !slices.ContainsFunc(form.Atoms(), func(a analysis.Atom) bool { return x.own.Has(a.Var) })
+func (x *wrapping) fixed(form affine.Form) bool {
+	return form.Known() && !slices.ContainsFunc(form.Atoms(), func(a affine.Atom) bool { return x.own.Has(a.Var) })
 }
 
 // moves reports whether form depends on the induction variable of a loop.
-func (x *wrapping) moves(form analysis.Affine) bool {
+func (x *wrapping) moves(form affine.Form) bool {
 	return slices.ContainsFunc(x.loops, func(f *ir.For) bool { return form.Has(f.Var) })
 }

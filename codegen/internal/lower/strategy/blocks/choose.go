@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
@@ -178,7 +179,7 @@ type loadCount struct {
 // A blockLoad is one load of the body.
 type blockLoad struct {
 	slice    string
-	form     analysis.Affine
+	form     affine.Form
 	known    bool
 	weight   float64
 	words    int64
@@ -251,7 +252,7 @@ func (c *loadCount) expr(e ir.Expr, weight float64) {
 	switch e := e.(type) {
 	case *ir.Index:
 		c.load(e, weight)
-		if !bodies.IsAffine(e.I) {
+		if !affine.Is(e.I) {
 			c.expr(e.I, weight)
 		}
 		return
@@ -266,7 +267,7 @@ func (c *loadCount) load(e *ir.Index, weight float64) {
 	}
 	vars := ir.ExprVars(e)
 	l.ofRow, l.ofColumn = vars.Has(c.b.row.Var), vars.Has(c.b.column.Var)
-	l.form, l.known = analysis.AffineOf(e.I)
+	l.form, l.known = affine.Of(e.I)
 	if l.ofColumn || !l.known { // else all lanes read the same word
 		l.weight *= float64(l.words)
 	}
@@ -286,10 +287,10 @@ func (c *loadCount) places(l blockLoad, s shape, f func(key string)) {
 			}
 			form := l.form
 			if l.ofRow && r > 0 {
-				form = form.Subst(c.b.row.Var, analysis.VarAffine(c.b.row.Var).AddConst(r))
+				form = form.Subst(c.b.row.Var, affine.OfVar(c.b.row.Var).AddConst(r))
 			}
 			if l.ofColumn && k > 0 {
-				form = form.Subst(c.b.column.Var, analysis.VarAffine(c.b.column.Var).AddConst(k*s.apart()))
+				form = form.Subst(c.b.column.Var, affine.OfVar(c.b.column.Var).AddConst(k*s.apart()))
 			}
 			f(l.slice + "@" + formKey(form))
 		}
@@ -297,7 +298,7 @@ func (c *loadCount) places(l blockLoad, s shape, f func(key string)) {
 }
 
 // formKey names a form: equal forms have equal names.
-func formKey(a analysis.Affine) string {
+func formKey(a affine.Form) string {
 	var b strings.Builder
 	for _, t := range a.Terms {
 		fmt.Fprint(&b, t.Coef)
@@ -536,7 +537,7 @@ func (v *blockValues) operation(e ir.Expr, weight float64) {
 // variables, as neighbours share them.
 func (v *blockValues) load(e *ir.Index, weight float64) int {
 	b, vars := v.count.b, ir.ExprVars(e)
-	form, known := analysis.AffineOf(e.I)
+	form, known := affine.Of(e.I)
 	for _, x := range ir.ExprVars(e.I).List() {
 		_, own := v.vars[x]
 		known = known && !own
@@ -553,10 +554,10 @@ func (v *blockValues) load(e *ir.Index, weight float64) int {
 	key := value{op: "l" + ir.ExprString(e.X)}
 	if known {
 		if vars.Has(b.row.Var) {
-			form = form.Subst(b.row.Var, analysis.VarAffine(b.row.Var).AddConst(v.r))
+			form = form.Subst(b.row.Var, affine.OfVar(b.row.Var).AddConst(v.r))
 		}
 		if vars.Has(b.column.Var) {
-			form = form.Subst(b.column.Var, analysis.VarAffine(b.column.Var).AddConst(v.k*v.shape.apart()))
+			form = form.Subst(b.column.Var, affine.OfVar(b.column.Var).AddConst(v.k*v.shape.apart()))
 		}
 		key.a = v.text(formKey(form))
 	} else {

@@ -3,7 +3,7 @@ package blocks
 import (
 	"slices"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -96,7 +96,7 @@ func (x *sideFinder) sideOf(e ir.Expr) side {
 		}
 		return 0
 	case *ir.Index:
-		if !query.IsRef(e.X) || !query.LoadFree(e.I) || !bodies.IsAffine(e.I) {
+		if !query.IsRef(e.X) || !query.LoadFree(e.I) || !affine.Is(e.I) {
 			return apart | ofElem
 		}
 		return x.sideOf(e.I) | x.sideOf(e.X) | ofElem
@@ -125,7 +125,7 @@ func (x *sideFinder) add(e ir.Expr, s side) {
 		if !ok {
 			return true
 		}
-		form, _ := analysis.AffineOf(ix.I)
+		form, _ := affine.Of(ix.I)
 		if form.Has(x.f.Var) && (form.Has(x.b.row.Var) || form.Has(x.b.column.Var)) {
 			coef, ok := form.Coef(x.f.Var)
 			step, isConst := coef.Const()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -166,7 +167,7 @@ func isCrossed(t *crews.Crew, q *square, e *ir.Index, own *ir.VarSet) bool {
 	if !query.IsRef(e.X) || !query.LoadFree(e.I) || e.Type().Size < 4 {
 		return false
 	}
-	form, ok := analysis.AffineOf(e.I)
+	form, ok := affine.Of(e.I)
 	if !ok {
 		return false
 	}

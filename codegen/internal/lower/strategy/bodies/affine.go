@@ -1,7 +1,7 @@
 package bodies
 
 import (
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -11,14 +11,14 @@ const FarStride = 8
 // Aligned reports whether index e rises by one with v, and whether all else in it is multiples of
 // n, the constant too where whole says so.
 func Aligned(e ir.Expr, v *ir.Var, n int64, whole bool) (near, multiple bool) {
-	form, ok := analysis.AffineOf(e)
+	form, ok := affine.Of(e)
 	if !ok {
 		return false, false
 	}
 	return AlignedForm(form, v, n, whole)
 }
 
-func AlignedForm(form analysis.Affine, v *ir.Var, n int64, whole bool) (near, multiple bool) {
+func AlignedForm(form affine.Form, v *ir.Var, n int64, whole bool) (near, multiple bool) {
 	coef, ok := form.Coef(v)
 	if c, isConst := coef.Const(); !ok || !isConst || c != 1 {
 		return false, false
@@ -31,14 +31,9 @@ func AlignedForm(form analysis.Affine, v *ir.Var, n int64, whole bool) (near, mu
 	return true, true
 }
 
-func IsAffine(e ir.Expr) bool {
-	_, ok := analysis.AffineOf(e)
-	return ok
-}
-
 // Fold returns the constant value of e, if it has one.
 func Fold(e ir.Expr) ir.Expr {
-	if form, ok := analysis.AffineOf(e); ok {
+	if form, ok := affine.Of(e); ok {
 		if c, isConst := form.Const(); isConst {
 			return &ir.Const{T: e.Type(), Bits: uint64(c), At: e.Pos()}
 		}

@@ -2,6 +2,7 @@ package bodies
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -37,7 +38,7 @@ func Propagate(list []ir.Stmt) []ir.Stmt {
 			s = ir.SubstStmts([]ir.Stmt{s}, values)[0]
 		}
 		d, ok := s.(*ir.Decl)
-		if ok && d.Init != nil && d.Var.Type.Kind == ir.Int64 && !changed.Has(d.Var) && !taken.Has(d.Var) && query.LoadFree(d.Init) && IsAffine(d.Init) {
+		if ok && d.Init != nil && d.Var.Type.Kind == ir.Int64 && !changed.Has(d.Var) && !taken.Has(d.Var) && query.LoadFree(d.Init) && affine.Is(d.Init) {
 			values[d.Var] = d.Init
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -261,7 +261,7 @@ func (x *tiler) element(e ir.Expr, v *ir.Var) ir.Expr {
 
 // movesWith reports whether index i has a small constant stride in v.
 func movesWith(i ir.Expr, v *ir.Var) bool {
-	form, ok := analysis.AffineOf(i)
+	form, ok := affine.Of(i)
 	if !ok {
 		return false
 	}

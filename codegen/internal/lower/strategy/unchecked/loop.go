@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/lower/accumulate"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -405,8 +406,8 @@ func isVar(e ir.Expr, v *ir.Var) bool {
 	if c, ok := e.(*ir.Convert); ok && c.T.Kind == ir.Int64 && v.Type.Kind != ir.Uint64 {
 		e = c.X
 	}
-	form, ok := analysis.AffineOf(e)
-	return ok && form.Equal(analysis.VarAffine(v)) || query.RefVar(e) == v && v.Type.IsInteger()
+	form, ok := affine.Of(e)
+	return ok && form.Equal(affine.OfVar(v)) || query.RefVar(e) == v && v.Type.IsInteger()
 }
 
 // mostSlope bounds the numbers of elements that are computed here.

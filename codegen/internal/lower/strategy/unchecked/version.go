@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -64,19 +65,19 @@ type versioner struct {
 // Tests are conditions under which checks can be removed: non-negative affine forms, and atoms
 // below limits.
 type Tests struct {
-	Forms  []analysis.Affine
+	Forms  []affine.Form
 	limits []limit
 }
 
 // A limit is the test -below < atom < below.
 type limit struct {
-	atom  analysis.Atom
+	atom  affine.Atom
 	below int64
 }
 
 // Need adds the test a >= 0, unless an equally strong one exists: of forms that differ by a
 // constant the least counts.
-func (t *Tests) Need(a analysis.Affine) {
+func (t *Tests) Need(a affine.Form) {
 	for i, have := range t.Forms {
 		if c, ok := a.Sub(have).Const(); ok {
 			if c < 0 {
@@ -88,7 +89,7 @@ func (t *Tests) Need(a analysis.Affine) {
 	t.Forms = append(t.Forms, a)
 }
 
-func (t *Tests) limit(x analysis.Atom, below int64) {
+func (t *Tests) limit(x affine.Atom, below int64) {
 	for i, have := range t.limits {
 		if have.atom == x {
 			t.limits[i].below = min(have.below, below)
@@ -101,7 +102,7 @@ func (t *Tests) limit(x analysis.Atom, below int64) {
 // bound reports whether the limits keep e far from the ends of 64 bits: it is a sum of few numbers
 // below 2^58.
 func (t *Tests) bound(e ir.Expr) bool {
-	form, ok := analysis.AffineOf(e)
+	form, ok := affine.Of(e)
 	if !ok || len(form.Terms) > 16 {
 		return false
 	}
@@ -110,7 +111,7 @@ func (t *Tests) bound(e ir.Expr) bool {
 		for _, a := range term.Atoms {
 			i := slices.IndexFunc(t.limits, func(l limit) bool { return l.atom == a })
 			switch {
-			case a.Of != analysis.ValueOf:
+			case a.Of != affine.ValueOf:
 				length += build.LengthBits
 			case i < 0:
 				return false
@@ -171,7 +172,7 @@ func (v *versioner) stmt(s ir.Stmt) {
 // index removes the check of ix if tests over loop-invariant values can show that it is in range.
 func (v *versioner) index(ix *ir.Index) {
 	i := v.ReplaceLengths(v.Defs.Form(v.divided(ix.I)))
-	n := analysis.ConstAffine(ix.X.Type().Len)
+	n := affine.Constant(ix.X.Type().Len)
 	if ix.X.Type().Kind == ir.Slice {
 		n = v.ReplaceLengths(v.Length(ix.X))
 	}
@@ -193,7 +194,7 @@ func (v *versioner) index(ix *ir.Index) {
 }
 
 // withinLoops returns the tests that show 0 <= i < n at the ends of the loops.
-func (v *versioner) withinLoops(i, n analysis.Affine) (add Tests, ok bool) {
+func (v *versioner) withinLoops(i, n affine.Form) (add Tests, ok bool) {
 	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
 	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
 		return Tests{}, false
@@ -205,7 +206,7 @@ func (v *versioner) withinLoops(i, n analysis.Affine) (add Tests, ok bool) {
 }
 
 // withinFacts returns the tests that show 0 <= i < n under the surrounding conditions.
-func (v *versioner) withinFacts(i, n analysis.Affine) (add Tests, ok bool) {
+func (v *versioner) withinFacts(i, n affine.Form) (add Tests, ok bool) {
 	lo, okLo := v.underFacts(i, &add)
 	hi, okHi := v.underFacts(n.AddConst(-1).Sub(i), &add)
 	if !okLo || !okHi || !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
@@ -226,7 +227,7 @@ func (v *versioner) weaker(a, than Tests) bool {
 		follows := notNegative(g, least)
 		for _, f := range given {
 			if more := g.Sub(f); more.Known() && notNegative(more, least) {
-				follows, less = true, less || !more.Equal(analysis.ConstAffine(0))
+				follows, less = true, less || !more.Equal(affine.Constant(0))
 			}
 		}
 		if !follows {
@@ -266,7 +267,7 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 		if !v.visible(lo) || !v.visible(hi) || !q.when.small(lo) || !q.when.small(hi) {
 			return e
 		}
-		for _, least := range []analysis.Affine{lo, y.AddConst(-1)} {
+		for _, least := range []affine.Form{lo, y.AddConst(-1)} {
 			if c, isConst := least.Const(); isConst && c < 0 {
 				return e
 			} else if !isConst {
@@ -282,7 +283,7 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 		}
 		v.inside.Add(q.v)
 		v.parts = append(v.parts, q)
-		v.Between(q.v, analysis.ConstAffine(0), most)
+		v.Between(q.v, affine.Constant(0), most)
 		return build.Ref(q.v, b.At)
 	}}).CopyExpr(e)
 }
@@ -312,7 +313,7 @@ func (v *versioner) bounded(e ir.Expr) ir.Expr {
 	q := divided{e: e, v: v.crew.Local("part", ir.IntType, e.Pos())}
 	v.inside.Add(q.v)
 	v.parts = append(v.parts, q)
-	v.Between(q.v, analysis.ConstAffine(0), analysis.ConstAffine(n-1))
+	v.Between(q.v, affine.Constant(0), affine.Constant(n-1))
 	return build.Ref(q.v, e.Pos())
 }
 
@@ -320,7 +321,7 @@ func (v *versioner) bounded(e ir.Expr) ir.Expr {
 // if a surrounding condition implies it, none but the tests of that condition. Both ends come from
 // the index itself, so that they agree on the signs of its coefficients: asking 0 <= n for i*n and
 // n <= 0 for len-1-i*n would leave n = 0 alone.
-func (v *versioner) require(a, least analysis.Affine, add *Tests) {
+func (v *versioner) require(a, least affine.Form, add *Tests) {
 	for _, f := range v.Facts {
 		known := *add
 		known.Forms, known.limits = slices.Clone(add.Forms), slices.Clone(add.limits)
@@ -339,7 +340,7 @@ func (v *versioner) require(a, least analysis.Affine, add *Tests) {
 }
 
 // lasting reports whether the test can see a, in which no loop has its variable.
-func (v *versioner) lasting(a analysis.Affine) bool {
+func (v *versioner) lasting(a affine.Form) bool {
 	for _, r := range v.Ranges {
 		if a.Has(r.Var) {
 			return false
@@ -352,7 +353,7 @@ func (v *versioner) lasting(a analysis.Affine) bool {
 // that are available to the test. The first condition that bounds an induction variable on the
 // required side eliminates it, else the end of its loop does. Non-negative multiples are subtracted
 // from a: (i+p)*n + j+q is n*(i+p), where 0 <= i+p, plus j+q.
-func (v *versioner) underFacts(a analysis.Affine, add *Tests) (analysis.Affine, bool) {
+func (v *versioner) underFacts(a affine.Form, add *Tests) (affine.Form, bool) {
 	for k := len(v.Ranges) - 1; k >= 0; k-- {
 		if w := v.Ranges[k].Var; a.Has(w) {
 			if less, ok := v.lessFact(a, w, add); ok {
@@ -366,7 +367,7 @@ func (v *versioner) underFacts(a analysis.Affine, add *Tests) (analysis.Affine, 
 
 // lessFact subtracts a multiple of a condition that holds from a, so that induction variable w is
 // eliminated.
-func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *Tests) (analysis.Affine, bool) {
+func (v *versioner) lessFact(a affine.Form, w *ir.Var, add *Tests) (affine.Form, bool) {
 	coef, ok := a.Coef(w)
 	if !ok {
 		return a, false
@@ -377,13 +378,13 @@ func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *Tests) (analysis
 		if !ok || !isConst || integers.Magnitude(c) != 1 {
 			continue
 		}
-		times := coef.Mul(analysis.ConstAffine(c))
+		times := coef.Mul(affine.Constant(c))
 		trial := *add
 		trial.Forms, trial.limits = slices.Clone(add.Forms), slices.Clone(add.limits)
 		if n, ok := times.Const(); ok && n < 0 {
 			continue
 		} else if !ok {
-			if !v.visible(times) || !trial.small(times) || !slices.ContainsFunc(times.Terms, func(t analysis.Term) bool { return t.Coef > 0 }) {
+			if !v.visible(times) || !trial.small(times) || !slices.ContainsFunc(times.Terms, func(t affine.Term) bool { return t.Coef > 0 }) {
 				continue
 			}
 			trial.Need(times)
@@ -401,7 +402,7 @@ func (v *versioner) exact(f analysis.Fact, add *Tests) bool {
 	if f.Plain() {
 		return true
 	}
-	for _, side := range []analysis.Affine{f.X, f.Y} {
+	for _, side := range []affine.Form{f.X, f.Y} {
 		lo, hi := v.extreme(side, false, add), v.extreme(side, true, add)
 		if !v.visible(lo) || !v.visible(hi) || !add.small(lo) || !add.small(hi) {
 			return false
@@ -411,7 +412,7 @@ func (v *versioner) exact(f analysis.Fact, add *Tests) bool {
 }
 
 // extreme returns the least or greatest value of a over the loops, given the tests that it adds.
-func (v *versioner) extreme(a analysis.Affine, greatest bool, add *Tests) analysis.Affine {
+func (v *versioner) extreme(a affine.Form, greatest bool, add *Tests) affine.Form {
 	for k := len(v.Ranges) - 1; k >= 0; k-- {
 		b := v.Ranges[k]
 		if !a.Has(b.Var) {
@@ -419,7 +420,7 @@ func (v *versioner) extreme(a analysis.Affine, greatest bool, add *Tests) analys
 		}
 		coef, ok := a.Coef(b.Var)
 		if !ok {
-			return analysis.Affine{Unknown: true}
+			return affine.Form{Unknown: true}
 		}
 		for _, q := range v.parts {
 			if q.v == b.Var {
@@ -428,7 +429,7 @@ func (v *versioner) extreme(a analysis.Affine, greatest bool, add *Tests) analys
 		}
 		rises, ok := v.rises(coef, add)
 		if !ok {
-			return analysis.Affine{Unknown: true}
+			return affine.Form{Unknown: true}
 		}
 		end := b.Lo
 		if greatest == rises {
@@ -442,24 +443,24 @@ func (v *versioner) extreme(a analysis.Affine, greatest bool, add *Tests) analys
 // rises returns the sign of coef: that of a constant; else the one that makes sense, with the test
 // that it is so. A coefficient with only negative terms is taken to be negative, any other
 // positive, as products of sizes are.
-func (v *versioner) rises(coef analysis.Affine, add *Tests) (rises, ok bool) {
+func (v *versioner) rises(coef affine.Form, add *Tests) (rises, ok bool) {
 	if c, ok := coef.Const(); ok {
 		return c > 0, true
 	}
 	if !v.visible(coef) || !add.small(coef) {
 		return false, false
 	}
-	if slices.ContainsFunc(coef.Terms, func(t analysis.Term) bool { return t.Coef > 0 }) {
+	if slices.ContainsFunc(coef.Terms, func(t affine.Term) bool { return t.Coef > 0 }) {
 		add.Need(coef)
 		return true, true
 	}
-	add.Need(analysis.Affine{}.Sub(coef))
+	add.Need(affine.Form{}.Sub(coef))
 	return false, true
 }
 
 // visible reports whether the test before the loop can compute a and no thread changes it
 // meanwhile.
-func (v *versioner) visible(a analysis.Affine) bool {
+func (v *versioner) visible(a affine.Form) bool {
 	if !a.Known() {
 		return false
 	}
@@ -496,7 +497,7 @@ func (v *versioner) conjunction() ir.Expr {
 			all = build.Compare(ir.LAnd, all, x, v.at)
 		}
 	}
-	positive := map[analysis.Atom]bool{}
+	positive := map[affine.Atom]bool{}
 	for _, a := range v.tests.Forms {
 		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && a.Terms[0].Coef > 0 {
 			positive[a.Terms[0].Atoms[0]] = true
@@ -511,7 +512,7 @@ func (v *versioner) conjunction() ir.Expr {
 	for _, l := range v.tests.limits {
 		x := l.atom.Expr(v.at)
 		and(build.Compare(ir.Lt, x, build.Int(l.below, v.at), v.at))
-		if l.atom.Of == analysis.ValueOf && !positive[l.atom] {
+		if l.atom.Of == affine.ValueOf && !positive[l.atom] {
 			and(build.Compare(ir.Lt, build.Int(-l.below, v.at), x, v.at))
 		}
 	}
@@ -523,7 +524,7 @@ func (v *versioner) conjunction() ir.Expr {
 
 // small adds the tests that keep the arithmetic on a from leaving 64 bits: each term stays below
 // 2^56, and there are few. It reports whether such tests exist.
-func (t *Tests) small(a analysis.Affine) bool {
+func (t *Tests) small(a affine.Form) bool {
 	if len(a.Terms) > 16 {
 		return false
 	}
@@ -534,7 +535,7 @@ func (t *Tests) small(a analysis.Affine) bool {
 			continue
 		case len(term.Atoms) == 0 || len(term.Atoms) > maxFactors || left < 20:
 			return false
-		case len(term.Atoms) == 1 && (term.Atoms[0].Of != analysis.ValueOf || term.Atoms[0].Var.Type.Size < 8) && left >= 48:
+		case len(term.Atoms) == 1 && (term.Atoms[0].Of != affine.ValueOf || term.Atoms[0].Var.Type.Size < 8) && left >= 48:
 			continue // no slice is that long
 		}
 		for _, x := range term.Atoms {
@@ -578,7 +579,7 @@ func (v *versioner) possible(add Tests) bool {
 }
 
 // sameLeast reports whether all atoms of before have the same least value in now.
-func sameLeast(before, now map[analysis.Atom]int64) bool {
+func sameLeast(before, now map[affine.Atom]int64) bool {
 	for x, least := range before {
 		if now[x] != least {
 			return false
@@ -597,7 +598,7 @@ func (v *versioner) prune(outer int) {
 		}
 	}
 	least := leastValues(v.tests.Forms)
-	var kept []analysis.Affine
+	var kept []affine.Form
 	for i, f := range v.tests.Forms {
 		_, _, single := singleAtom(f)
 		follows := !single && notNegative(f, least)
@@ -614,7 +615,7 @@ func (v *versioner) prune(outer int) {
 }
 
 // notNegative reports whether f is non-negative for all values of its atoms from least upwards.
-func notNegative(f analysis.Affine, least map[analysis.Atom]int64) bool {
+func notNegative(f affine.Form, least map[affine.Atom]int64) bool {
 	sum := int64(0)
 	for _, t := range f.Terms {
 		at := min(max(t.Coef, -1<<40), 1<<40)
@@ -632,11 +633,11 @@ func notNegative(f analysis.Affine, least map[analysis.Atom]int64) bool {
 
 // leastValues returns lower bounds of atoms, at least 0, if all forms are non-negative. Lengths are
 // never negative.
-func leastValues(forms []analysis.Affine) map[analysis.Atom]int64 {
-	least := map[analysis.Atom]int64{}
+func leastValues(forms []affine.Form) map[affine.Atom]int64 {
+	least := map[affine.Atom]int64{}
 	for _, f := range forms {
 		for _, x := range f.Atoms() {
-			if _, ok := least[x]; !ok && (x.Of != analysis.ValueOf || !x.Var.Type.IsSigned()) {
+			if _, ok := least[x]; !ok && (x.Of != affine.ValueOf || !x.Var.Type.IsSigned()) {
 				least[x] = 0
 			}
 		}
@@ -648,7 +649,7 @@ func leastValues(forms []analysis.Affine) map[analysis.Atom]int64 {
 }
 
 // singleAtom reports whether f is the sum of an atom and a constant.
-func singleAtom(f analysis.Affine) (x analysis.Atom, c int64, ok bool) {
+func singleAtom(f affine.Form) (x affine.Atom, c int64, ok bool) {
 	for _, t := range f.Terms {
 		switch {
 		case len(t.Atoms) == 0:
@@ -663,7 +664,7 @@ func singleAtom(f analysis.Affine) (x analysis.Atom, c int64, ok bool) {
 }
 
 // negative reports whether f is negative for all values of its atoms from least upwards.
-func negative(f analysis.Affine, least map[analysis.Atom]int64) bool {
+func negative(f affine.Form, least map[affine.Atom]int64) bool {
 	most := int64(0)
 	for _, t := range f.Terms {
 		if len(t.Atoms) == 0 {

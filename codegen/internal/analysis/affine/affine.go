@@ -2,7 +2,7 @@
 // effects of statements, dependences between the iterations of loops, memory references, and the
 // phases of scans and reductions. The functions are pure and do not change the kernel, except
 // ProveBounds and CountLoops, which mark in the IR what they prove.
-package analysis
+package affine
 
 import (
 	"cmp"
@@ -38,14 +38,14 @@ type Term struct {
 	Atoms []Atom
 }
 
-// An Affine is a sum of Terms over the mathematical integers. It is affine in each loop variable,
+// An Form is a sum of Terms over the mathematical integers. It is affine in each loop variable,
 // with coefficients that may be products of parameters: i*n + j is affine in i with coefficient n.
 // Terms are sorted, with distinct atoms and non-zero coefficients, so equal forms have equal lists
-// of terms. The zero Affine is 0.
+// of terms. The zero Form is 0.
 //
 // A form with a coefficient that overflows 64 bits, or with more than MaxTerms terms, is unknown:
 // Known returns false for it and for every form computed from it.
-type Affine struct {
+type Form struct {
 	Terms   []Term
 	Unknown bool
 }
@@ -53,25 +53,25 @@ type Affine struct {
 // MaxTerms is the maximum number of terms of a form; a longer form is unknown.
 const MaxTerms = 64
 
-// ConstAffine returns the form c.
-func ConstAffine(c int64) Affine {
+// Constant returns the form c.
+func Constant(c int64) Form {
 	if c == 0 {
-		return Affine{}
+		return Form{}
 	}
-	return Affine{Terms: []Term{{Coef: c}}}
+	return Form{Terms: []Term{{Coef: c}}}
 }
 
-// VarAffine returns the form v.
-func VarAffine(v *ir.Var) Affine { return AtomAffine(Atom{Var: v}) }
+// OfVar returns the form v.
+func OfVar(v *ir.Var) Form { return OfAtom(Atom{Var: v}) }
 
-// AtomAffine returns the form a.
-func AtomAffine(a Atom) Affine { return Affine{Terms: []Term{{Coef: 1, Atoms: []Atom{a}}}} }
+// OfAtom returns the form a.
+func OfAtom(a Atom) Form { return Form{Terms: []Term{{Coef: 1, Atoms: []Atom{a}}}} }
 
 // Known reports whether a is a form, and not the unknown form.
-func (a Affine) Known() bool { return !a.Unknown }
+func (a Form) Known() bool { return !a.Unknown }
 
 // Const returns the value of a form without atoms; ok is false for other forms.
-func (a Affine) Const() (int64, bool) {
+func (a Form) Const() (int64, bool) {
 	switch {
 	case a.Unknown:
 		return 0, false
@@ -84,49 +84,49 @@ func (a Affine) Const() (int64, bool) {
 }
 
 // Add returns a + b.
-func (a Affine) Add(b Affine) Affine { return sumTerms(a, b, 1) }
+func (a Form) Add(b Form) Form { return sumTerms(a, b, 1) }
 
 // Sub returns a - b.
-func (a Affine) Sub(b Affine) Affine { return sumTerms(a, b, -1) }
+func (a Form) Sub(b Form) Form { return sumTerms(a, b, -1) }
 
 // AddConst returns a + c.
-func (a Affine) AddConst(c int64) Affine { return a.Add(ConstAffine(c)) }
+func (a Form) AddConst(c int64) Form { return a.Add(Constant(c)) }
 
 // Mul returns a * b.
-func (a Affine) Mul(b Affine) Affine {
+func (a Form) Mul(b Form) Form {
 	if a.Unknown || b.Unknown || len(a.Terms)*len(b.Terms) > MaxTerms {
-		return Affine{Unknown: true}
+		return Form{Unknown: true}
 	}
 	var terms []Term
 	for _, x := range a.Terms {
 		for _, y := range b.Terms {
 			c, ok := integers.Mul(x.Coef, y.Coef)
 			if !ok {
-				return Affine{Unknown: true}
+				return Form{Unknown: true}
 			}
 			atoms := slices.Concat(x.Atoms, y.Atoms)
-			slices.SortFunc(atoms, compareAtoms)
+			slices.SortFunc(atoms, CompareAtoms)
 			terms = append(terms, Term{Coef: c, Atoms: atoms})
 		}
 	}
-	return normalise(terms)
+	return Normalise(terms)
 }
 
 // Equal reports whether a and b are the same form.
-func (a Affine) Equal(b Affine) bool {
+func (a Form) Equal(b Form) bool {
 	c, ok := a.Sub(b).Const()
 	return ok && c == 0
 }
 
 // Has reports whether the value of v occurs in a.
-func (a Affine) Has(v *ir.Var) bool {
+func (a Form) Has(v *ir.Var) bool {
 	return slices.ContainsFunc(a.Terms, func(t Term) bool { return t.power(v) > 0 })
 }
 
 // Coef returns the coefficient of v, a form without v. ok is false if a is not affine in v.
-func (a Affine) Coef(v *ir.Var) (coef Affine, ok bool) {
+func (a Form) Coef(v *ir.Var) (coef Form, ok bool) {
 	if a.Unknown {
-		return Affine{Unknown: true}, false
+		return Form{Unknown: true}, false
 	}
 	var terms []Term
 	for _, t := range a.Terms {
@@ -136,44 +136,44 @@ func (a Affine) Coef(v *ir.Var) (coef Affine, ok bool) {
 			rest := slices.DeleteFunc(slices.Clone(t.Atoms), func(x Atom) bool { return x == Atom{Var: v} })
 			terms = append(terms, Term{Coef: t.Coef, Atoms: rest})
 		default:
-			return Affine{Unknown: true}, false
+			return Form{Unknown: true}, false
 		}
 	}
-	return normalise(terms), true
+	return Normalise(terms), true
 }
 
 // Without returns a without the terms that contain v: the value of a at v = 0.
-func (a Affine) Without(v *ir.Var) Affine {
+func (a Form) Without(v *ir.Var) Form {
 	if a.Unknown {
 		return a
 	}
-	return Affine{Terms: slices.DeleteFunc(slices.Clone(a.Terms), func(t Term) bool { return t.power(v) > 0 })}
+	return Form{Terms: slices.DeleteFunc(slices.Clone(a.Terms), func(t Term) bool { return t.power(v) > 0 })}
 }
 
 // Subst returns a with v replaced by the form by. The result is unknown if a is not affine in v.
-func (a Affine) Subst(v *ir.Var, by Affine) Affine {
+func (a Form) Subst(v *ir.Var, by Form) Form {
 	if !a.Has(v) {
 		return a
 	}
 	coef, ok := a.Coef(v)
 	if !ok {
-		return Affine{Unknown: true}
+		return Form{Unknown: true}
 	}
 	return a.Without(v).Add(coef.Mul(by))
 }
 
 // Atoms returns the distinct atoms of a, in sorted order.
-func (a Affine) Atoms() []Atom {
+func (a Form) Atoms() []Atom {
 	var all []Atom
 	for _, t := range a.Terms {
 		all = append(all, t.Atoms...)
 	}
-	slices.SortFunc(all, compareAtoms)
+	slices.SortFunc(all, CompareAtoms)
 	return slices.Compact(all)
 }
 
 // Expr returns a as an int expression with source position at.
-func (a Affine) Expr(at ir.Pos) ir.Expr {
+func (a Form) Expr(at ir.Pos) ir.Expr {
 	var sum ir.Expr
 	for _, t := range a.Terms {
 		sum = addTerm(sum, t, at)
@@ -238,7 +238,7 @@ func (a Atom) String() string {
 	return a.Var.Name
 }
 
-func (a Affine) String() string {
+func (a Form) String() string {
 	if a.Unknown {
 		return "?"
 	}
@@ -286,9 +286,9 @@ func (t Term) power(v *ir.Var) int {
 	return n
 }
 
-// compareAtoms orders atoms by the ID of their variable. IDs are dense within one kernel, so forms
+// CompareAtoms orders atoms by the ID of their variable. IDs are dense within one kernel, so forms
 // print alike in every run.
-func compareAtoms(a, b Atom) int {
+func CompareAtoms(a, b Atom) int {
 	return cmp.Or(cmp.Compare(a.Var.ID, b.Var.ID), cmp.Compare(a.Of, b.Of))
 }
 
@@ -297,32 +297,32 @@ func compareTerms(a, b Term) int {
 	if c := cmp.Compare(len(b.Atoms), len(a.Atoms)); c != 0 {
 		return c
 	}
-	return slices.CompareFunc(a.Atoms, b.Atoms, compareAtoms)
+	return slices.CompareFunc(a.Atoms, b.Atoms, CompareAtoms)
 }
 
-func sumTerms(a, b Affine, sign int64) Affine {
+func sumTerms(a, b Form, sign int64) Form {
 	if a.Unknown || b.Unknown {
-		return Affine{Unknown: true}
+		return Form{Unknown: true}
 	}
 	terms := slices.Clone(a.Terms)
 	for _, t := range b.Terms {
 		c, ok := integers.Mul(t.Coef, sign)
 		if !ok {
-			return Affine{Unknown: true}
+			return Form{Unknown: true}
 		}
 		terms = append(terms, Term{Coef: c, Atoms: t.Atoms})
 	}
-	return normalise(terms)
+	return Normalise(terms)
 }
 
-func normalise(terms []Term) Affine {
+func Normalise(terms []Term) Form {
 	slices.SortStableFunc(terms, compareTerms)
 	var out []Term
 	for _, t := range terms {
 		if n := len(out); n > 0 && compareTerms(out[n-1], t) == 0 {
 			c, ok := integers.Add(out[n-1].Coef, t.Coef)
 			if !ok {
-				return Affine{Unknown: true}
+				return Form{Unknown: true}
 			}
 			out[n-1].Coef = c
 			continue
@@ -331,7 +331,20 @@ func normalise(terms []Term) Affine {
 	}
 	out = slices.DeleteFunc(out, func(t Term) bool { return t.Coef == 0 })
 	if len(out) > MaxTerms {
-		return Affine{Unknown: true}
+		return Form{Unknown: true}
 	}
-	return Affine{Terms: out}
+	return Form{Terms: out}
+}
+
+// MultipleOf reports whether a is a multiple of 1<<low.
+func MultipleOf(a Form, low uint) bool {
+	if low > 62 {
+		return false
+	}
+	for _, t := range a.Terms {
+		if t.Coef&(1<<low-1) != 0 {
+			return false
+		}
+	}
+	return a.Known()
 }
