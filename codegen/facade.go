@@ -179,3 +179,19 @@ func Constraint(name string, syntax *ast.File) constraint.Expr {
 
 // ExplainAccesses returns the accesses of tasks of k as lines of text.
 func ExplainAccesses(k *ir.Kernel) []string { return wrapper.ExplainAccesses(k) }
+
+// A WidthVariant is a kernel with another number of lanes for its nested loops; see
+// lower.WidthVariant.
+type WidthVariant = lower.WidthVariant
+
+// NestedWidths returns the forms of k with other numbers of lanes for its nested loops; see
+// lower.NestedWidths.
+func NestedWidths(k, unchecked *ir.Kernel, opt LowerOptions) ([]WidthVariant, error) {
+	return lower.NestedWidths(k, unchecked, opt)
+}
+
+// CountLengths makes device IR that counts how long the nested loops of k would be; see
+// lower.CountLengths.
+func CountLengths(k *ir.Kernel, opt LowerOptions) (*ir.Program, error) {
+	return lower.CountLengths(k, opt)
+}

@@ -110,7 +110,10 @@ func neighbours(c Candidate) (out []Choice) {
 // Floats that a reduction clause combines come out differently if their order does. The order is
 // fixed if it is that of package order; fastmath permits any. Threads can ask for their number, and
 // a region that all of them run may count them.
-func (r *Result) OrderShows() string {
+func (r *Result) OrderShows() string { return r.orderShows(r.open) }
+
+// orderShows is OrderShows where open is a reduction without a fixed order, nil for none.
+func (r *Result) orderShows(open *ir.Pos) string {
 	why := ""
 	regions, counts := false, false
 	note := func(at ir.Pos, format string, args ...any) {
@@ -118,8 +121,8 @@ func (r *Result) OrderShows() string {
 			why = at.String() + ": " + fmt.Sprintf(format, args...)
 		}
 	}
-	if r.open != nil {
-		note(*r.open, "the order of a sum of floats would differ (fastmath permits that)")
+	if open != nil {
+		note(*open, "the order of a sum of floats would differ (fastmath permits that)")
 	}
 	each := func(list []ir.Stmt) {
 		ir.Inspect(list, func(s ir.Stmt) {
@@ -170,15 +173,15 @@ func (o sumOrders) with(other sumOrders) sumOrders {
 
 // open returns the position of a reduction of k that rounds in an order other than that of package
 // order, or may do so in another form of k; nil if there is none or k is compiled with fastmath.
-// The strategies for nested loops have orders of their own.
-func (o sumOrders) open(k *ir.Kernel) (at *ir.Pos) {
+// The strategies for nested loops have orders of their own: they count where within says so.
+func (o sumOrders) open(k *ir.Kernel, within bool) (at *ir.Pos) {
 	var look func(list []ir.Stmt, nested bool)
 	look = func(list []ir.Stmt, nested bool) {
 		for _, s := range list {
 			inside := nested
 			if d := ir.DirectiveOf(s); d != nil {
 				for _, r := range d.Reductions {
-					if at == nil && ordered(r) && (nested || !o[r.At]) {
+					if at == nil && ordered(r) && (nested && within || !nested && !o[r.At]) {
 						at = &r.At
 					}
 				}

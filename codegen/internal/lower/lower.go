@@ -34,6 +34,8 @@ type Result struct {
 	Strategies []string
 	Notes      []diag.Diagnostic // what is slower than the author may expect
 	open       *ir.Pos           // of a reduction whose order is not fixed
+	openAround *ir.Pos           // of one that is not that of a nested loop
+	varies     bool              // the number of lanes of a nested loop can, and lengths can be counted
 }
 
 // Lower makes device IR of k, which it leaves as it is. The result is the same in every run.
@@ -58,16 +60,28 @@ func Lower(k *ir.Kernel, opt Options) (*Result, error) {
 	for _, g := range deferred {
 		l.Decide(g.At, "loop "+g.Var.Name, "CPU workers, which run iterations with long ones when the device has finished", "nested(cpu) says so", "nested(host)")
 	}
+	if err := l.run(); err != nil {
+		return nil, err
+	}
+	out := &Result{Kernel: whole, Program: l.program, Strategies: l.strategies, Notes: l.Notes, open: l.sums.open(k, true), openAround: l.sums.open(k, false)}
+	out.varies = len(l.varied) > 0 && l.varied[0].Uncounted == nil
+	l.explainWidths(out)
+	out.Decisions = l.Decided()
+	return out, nil
+}
+
+// run makes the program of l.
+func (l *lowering) run() error {
 	for _, p := range passes {
 		p.run(l)
 		if len(l.Errors) > 0 {
-			return nil, diag.Sorted(l.Errors)
+			return diag.Sorted(l.Errors)
 		}
 		if err := p.check(l); err != nil {
-			panic(fmt.Sprintf("gompss: bug: lower %s: after %q: %v", k.Name, p.name, err))
+			panic(fmt.Sprintf("gompss: bug: lower %s: after %q: %v", l.Kernel.Name, p.name, err))
 		}
 	}
-	return &Result{Kernel: whole, Program: l.program, Decisions: l.Decided(), Strategies: l.strategies, Notes: l.Notes, open: l.sums.open(k)}, nil
+	return nil
 }
 
 // A pass does one step; check looks at what it left.
@@ -95,7 +109,7 @@ var passes = []pass{
 	{"shape nests", (*lowering).ShapeNests, checkKernelIR},
 	{"map loops", (*lowering).MapLoops, checkKernelIR},
 	{"give long rows teams", longRows, checkKernelIR},
-	{"defer nested loops", func(l *lowering) { nested.Defer(l.Work, l.rooms, l.opt.GPU()) }, checkKernelIR},
+	{"defer nested loops", (*lowering).deferNested, checkKernelIR},
 	{"prove bounds", onKernel(analysis.ProveBounds), checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
 	{"lower launches", (*lowering).lowerSegments, checkNothing},
@@ -138,6 +152,9 @@ type lowering struct {
 	rooms    map[*ir.Var]ir.Expr    // how much of an array in scratch memory is there
 	perTeam  map[*ir.Var]bool       // variables in scratch memory of which each team has one
 	fewTeams map[*ir.Launch]ir.Expr // bounds of num_teams that the device evaluates
+
+	varied   []nested.Varied // nested loops whose number of lanes can vary
+	counting *uncounted      // the lengths of nested loops, in place of what the kernel does; nil otherwise
 }
 
 func newLowering(k *ir.Kernel, opt Options) *lowering {

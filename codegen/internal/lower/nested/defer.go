@@ -31,11 +31,22 @@ const roomUnknown = 1 << 16
 // Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, sections
 // 5.4.3, 5.5.1 and 5.5.3; differs: a context that does not fit runs in place, and no kernel is
 // started for a bundle of a team.
-func Defer(l *mapping.Work, rooms map[*ir.Var]ir.Expr, gpu *target.Target) {
+//
+// width, unless it is 0, is the number of lanes that share an iteration with a shorter loop. Defer
+// returns the loops for which it can be another.
+func Defer(l *mapping.Work, rooms map[*ir.Var]ir.Expr, gpu *target.Target, width target.Width) []Varied {
 	chooseNested(l)
-	d := &deferrals{Work: l, rooms: rooms, gpu: gpu}
+	before := mapping.NewWork(l.Kernel, "counts of lengths")
+	d := &deferrals{Work: l, rooms: rooms, gpu: gpu, width: width}
 	body := d.list(l.Kernel.Body)
 	l.Kernel.Body = append(d.contexts, body...)
+	if len(d.varied) > 0 {
+		d.varied[0].Uncounted = Count(before)
+	}
+	for i := range d.varied {
+		d.varied[i].Uncounted = d.varied[0].Uncounted
+	}
+	return d.varied
 }
 
 // deferrals are the nested loops of a kernel that are deferred.
@@ -45,6 +56,8 @@ type deferrals struct {
 	rooms    map[*ir.Var]ir.Expr // of the memory for contexts: how much there is
 	contexts []ir.Stmt           // declarations of the memory for contexts
 	loops    int                 // sequential ones around the statement
+	width    target.Width        // lanes of an iteration; 0: the model's
+	varied   []Varied
 }
 
 func (d *deferrals) list(list []ir.Stmt) []ir.Stmt {
@@ -104,14 +117,11 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 				d.Refuse(x.g.At, "nested("+kind.String()+")", why, "write nested(inline), which runs it in the thread that meets it")
 				return []ir.Stmt{f}
 			}
-			first.Body = x.replaced([]ir.Stmt{x.inPlace(ir.NestedLanes)})
+			first.Body = x.replaced([]ir.Stmt{x.inPlace(ir.Nested{Kind: ir.NestedLanes})})
 			continue
 		}
 		if short := func(e *ir.For) bool { return asLongAs(f.Body, e, x.g) }; kind == ir.NestedAuto && slices.ContainsFunc(deferred, short) {
-			if kind = ir.NestedLanes; x.forGroups() {
-				kind = ir.NestedGroups
-			}
-			first.Body = x.replaced([]ir.Stmt{x.inPlace(kind)})
+			first.Body = x.replaced([]ir.Stmt{x.inPlace(x.byWidth(x.forGroups()))})
 			continue
 		}
 		count, own, loop := x.split()
@@ -326,6 +336,8 @@ func (x *deferral) behind() []ir.Stmt {
 // least is the trip count from which a nested loop is deferred, unless a clause sets another.
 func (x *deferral) least() int64 {
 	switch {
+	case x.g.Directive.Nested.Kind == ir.NestedAuto && x.byThread():
+		return forms.ShortRow + 1
 	case x.g.Directive.Nested.Kind == ir.NestedAuto:
 		return forms.TeamRow
 	case x.g.Directive.If != nil:
@@ -376,14 +388,14 @@ func ofParams(e ir.Expr) bool {
 // storing is the body of f in which iterations with a long nested loop store their context.
 func (x *deferral) storing() []ir.Stmt {
 	at, d := x.g.At, x.g.Directive
-	deserves, kind := d.If, ir.NestedLanes
+	deserves, how := d.If, ir.Nested{Kind: ir.NestedLanes}
 	if deserves == nil || d.Nested.Kind == ir.NestedAuto {
 		deserves = build.Compare(ir.Ge, x.trips(), build.Int(max(x.least(), forms.ShortRow+1), at), at)
 	}
-	if d.Nested.Kind == ir.NestedAuto && x.sure && x.forGroups() {
-		kind = ir.NestedGroups
+	if d.Nested.Kind == ir.NestedAuto {
+		how = x.byWidth(x.sure && x.forGroups())
 	}
-	return x.replaced([]ir.Stmt{&ir.If{Cond: deserves, At: at, Then: x.store()}, x.inPlace(kind)})
+	return x.replaced([]ir.Stmt{&ir.If{Cond: deserves, At: at, Then: x.store()}, x.inPlace(how)})
 }
 
 func (x *deferral) trips() ir.Expr {
@@ -416,12 +428,12 @@ func number(l *mapping.Work, count *ir.Var, at ir.Pos) (take []ir.Stmt, mine fun
 }
 
 // inPlace is the nested loop of an iteration that does not defer it.
-func (x *deferral) inPlace(kind ir.NestedKind) ir.Stmt {
+func (x *deferral) inPlace(how ir.Nested) ir.Stmt {
 	d := *x.g.Directive
 	if d.Nested.Kind != ir.NestedAuto {
 		d.If = nil
 	}
-	d.Nested = ir.Nested{Kind: kind}
+	d.Nested = how
 	c := *x.g
 	c.Directive = &d
 	return &c

@@ -240,6 +240,9 @@ func (s *sieve) byLength(later, f *ir.For) []ir.Stmt {
 		}
 		return g == nil
 	})
+	if lanes := g.Directive.Nested.Lanes; lanes > 0 {
+		return run(int64(lanes))
+	}
 	few := forms.FewEach(f, g, f.Body, s.gpu.Tuning.Lanes.Halved)
 	if few == nil {
 		return run(forms.ShortLanes)
