@@ -226,6 +226,26 @@ type Kernel struct {
 	// them as one. The kernel then has no Program and no Natives, Go runs the steps in order, and a
 	// launch has the arguments of all steps.
 	Steps []Step
+	// Rows are the forms for nested loops of other lengths; nil if Program is the only one.
+	Rows *Rows
+}
+
+// Rows are the forms of a kernel in which other numbers of lanes share its nested loops. All leave
+// the same bits as Program, so that the form of a launch can follow from what earlier ones met.
+type Rows struct {
+	// Count returns device IR that takes the arguments of the kernel and changes none of them. It
+	// leaves a target.Lengths in the scratchpad of the name target.LengthsName: the lengths that the
+	// nested loops of a launch with these arguments have. The second program is without the checks
+	// that Proves makes unnecessary, nil where the kernel has none of that kind.
+	Count func() (p, unchecked *ir.Program, err error)
+	// Forms returns the forms beside Program, generated once. A call may take milliseconds.
+	Forms func() []RowForm
+}
+
+// A RowForm is device IR of a kernel for a number of lanes; Unchecked is that of Kernel.
+type RowForm struct {
+	Width              target.Width
+	Program, Unchecked *ir.Program
 }
 
 // A TeamForm is the structure of the teams for which Kernel.Portable generates code.

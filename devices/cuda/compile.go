@@ -34,6 +34,7 @@ type program struct {
 	versions [32]version              // by versionOf; their program is nil where there is none
 	tuned    *tuner.Kernel            // nil where nothing is tried
 	sizes    []classArg               // of tuned ones
+	rows     *rows                    // for nested loops of other lengths; nil where there are none
 	forms    *sizing.Kernel[*program] // for sizes of launches; nil where there are none
 	// ofAllSizes is, of a form for some sizes, the program that it is made from; else nil.
 	ofAllSizes *program
@@ -249,6 +250,9 @@ func (t *moduleTable) program(k *devices.Kernel) *program {
 	}
 	p = newProgram(k)
 	t.tune(p)
+	if p.rows = t.newRows(k); p.rows != nil && p.sizes == nil {
+		p.sizes = p.sizings()
+	}
 	if t.platform.sizes && k.Sized != nil {
 		p.forms = sizing.New[*program](k.Sizes)
 	}
@@ -448,6 +452,9 @@ func (p *program) unload(d *Device) error {
 	}
 	for _, f := range p.forms.All() {
 		errs = append(errs, f.unload(d))
+	}
+	if p.rows != nil {
+		errs = append(errs, p.rows.unload(d))
 	}
 	if p.graph != nil {
 		errs = append(errs, p.graph.free(d))

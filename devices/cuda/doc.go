@@ -26,7 +26,7 @@
 //     made for that device;
 //   - a CUevent is recorded again only when no operation waits for its last use; it may cover
 //     several operations (mark);
-//   - a pending operation of a stream (batch.go) counts as enqueued only for the engine; other
+//   - a pending operation of a stream (submit.go) counts as enqueued only for the engine; other
 //     waiters wait until it is enqueued.
 //
 // Lock order: submitter.mu is held during the calls that enqueue one operation or batch; then

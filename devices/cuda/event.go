@@ -38,6 +38,7 @@ type event struct {
 	pending *stream
 	timed   *times        // set if times are measured
 	sample  *tuner.Sample // of a launch that a tuning race measures
+	counted *rowCount     // of a launch whose lengths are counted
 
 	completion
 }
@@ -168,6 +169,10 @@ func (e *event) happen(err error) {
 	}
 	if e.sample != nil {
 		e.sampled(err == nil)
+	}
+	if c := e.counted; c != nil {
+		e.counted = nil
+		c.finish(err == nil)
 	}
 	e.mu.Lock()
 	e.done, e.err = true, err

@@ -121,6 +121,11 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 		e.happen(d.health.failAt(e, err))
 		return e
 	}
+	if p := d.modules.program(l.Kernel); p.rows != nil && o.work == starter(&o.run) {
+		if c := d.countRows(l, p); c != nil {
+			o.run.count, o.event.counted, o.run.lone = c, c, false
+		}
+	}
 	return d.engine.submit(&o.operation, after)
 }
 
@@ -169,15 +174,21 @@ type run struct {
 	pads    []launch.Scratchpad // room for those of the binding
 	scratch launch.Room
 	faults  bool
-	waits   bool     // of versions that can wait for what they are behind
-	resize  int      // of the teams, by a power of two
-	lone    bool     // it is one kernel that cannot fail, and needs little scratch memory or none
-	packed  []uint64 // the parameters of the one entry, where they are known already
+	waits   bool      // of versions that can wait for what they are behind
+	resize  int       // of the teams, by a power of two
+	lone    bool      // it is one kernel that cannot fail, and needs little scratch memory or none
+	packed  []uint64  // the parameters of the one entry, where they are known already
+	count   *rowCount // of the lengths of its nested loops; nil where they are not counted
 }
 
 // prepareBest prepares the candidate of p whose turn it is; the launch is to be timed where there
 // is a sample.
 func (r *run) prepareBest(d *Device, l *devices.Launch, p *program, next chooser) (*tuner.Sample, error) {
+	if p.rows != nil && len(p.kernel.Program.Params) == len(l.Args.List) {
+		if f := p.rows.form(p, l.Args.List); f != p {
+			return nil, r.prepare(d, l, f)
+		}
+	}
 	p = d.modules.sized(p, l.Args.List)
 	if p.tuned == nil || len(p.kernel.Program.Params) != len(l.Args.List) {
 		return nil, r.prepare(d, l, p)
@@ -311,6 +322,11 @@ func (r *run) choose(v *version, limit int64) error {
 // start enqueues a run on the stream of op. Requires: submitter.mu held, the context is current.
 func (r *run) start(op *operation) (failed error) {
 	d, stream := r.device, op.stream.cu
+	if r.count != nil {
+		if err := r.count.start(op); err != nil {
+			return err
+		}
+	}
 	var fault uint64
 	if r.faults {
 		s, err := d.slots.get()

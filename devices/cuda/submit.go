@@ -3,6 +3,8 @@
 package cuda
 
 import (
+	"errors"
+	"math/bits"
 	"sync"
 
 	"github.com/gompss/gompss/devices"
@@ -207,4 +209,238 @@ func (u *submitter) waitOn(s *stream, a devices.Event) error {
 		return ours.device.health.failAt(ours, err)
 	}
 	return nil
+}
+
+// Batches enqueue several kernels with one driver call. The kernels are the nodes of a CUDA
+// graph whose edges form a chain. The graph is launched again and again; before each launch its
+// kernels are replaced, which costs less time than launching them one by one.
+//
+// Kernels that can fail without ending the device, need much scratch memory or consist of several
+// launches are launched one by one. So are all kernels when times are measured. A pending kernel
+// counts as enqueued only for the engine; other waiters are notified when it has been enqueued.
+
+// A graph has batchLeast to batchMost kernels. The number is a power of two.
+const (
+	batchLeast = 4
+	batchMost  = 32
+)
+
+// A batchGraph is a chain of kernels that is launched again and again on one stream.
+type batchGraph struct {
+	graph, exec uintptr
+	nodes       []uint64
+}
+
+// lone returns the run of op, and whether it can be a node of a batch.
+func (op *operation) lone() (*run, bool) {
+	r, ok := op.work.(*run)
+	return r, ok && r.lone
+}
+
+// pendingBehind flushes the streams on which predecessors of op are pending. If op can be batched
+// (batches), it does not flush one stream on which op can be pending too, and returns that stream.
+// Requires: u.mu held, on the engine's goroutine, the context is current.
+func (u *submitter) pendingBehind(op *operation, batches bool) (home *stream) {
+	for _, a := range op.event.after {
+		ours, ok := a.(*event)
+		if !ok || !u.owns(ours) || ours.pending == nil {
+			continue
+		}
+		if s := ours.pending; home == nil && batches && s.shouldContinue(ours) {
+			home = s
+		}
+	}
+	for _, a := range op.event.after {
+		if ours, ok := a.(*event); ok && u.owns(ours) && ours.pending != nil && ours.pending != home {
+			u.flush(ours.pending)
+		}
+	}
+	return home
+}
+
+// enlist makes op pending on stream home, or on a stream that it chooses if home is nil. Requires:
+// as for pendingBehind.
+func (u *submitter) enlist(op *operation, home *stream) {
+	e := op.event
+	err := firstError(e.after)
+	if err == nil {
+		err = u.gpu.alive()
+	}
+	if home == nil {
+		home = u.chooseStream(e.after)
+	}
+	op.stream = home
+	for _, a := range e.after {
+		ours, ok := a.(*event)
+		if err != nil || ok && (ours.pending == home || ours.on() == home) {
+			continue
+		}
+		u.flush(home) // the pending operations need not wait for a
+		err = u.waitOn(home, a)
+	}
+	if err == nil {
+		err = firstError(e.after) // a flush may have failed pending predecessors
+	}
+	if err != nil {
+		e.failWith(err)
+		u.engine.completions.push(e)
+		return
+	}
+	if err := u.complete(op); err != nil {
+		e.failWith(u.health.failAt(e, err))
+		u.engine.completions.push(e)
+		return
+	}
+	e.pending, home.tail = home, e
+	if home.pending = append(home.pending, op); len(home.pending) == batchMost {
+		u.flush(home)
+	}
+}
+
+// complete packs the parameters of op after its stream has been chosen, if they were not packed
+// before: the scratch memory of op belongs to the stream. Requires: as for pendingBehind.
+func (u *submitter) complete(op *operation) error {
+	r, _ := op.lone()
+	if r.packed != nil {
+		return nil
+	}
+	if op.stream.ring.full(r.scratch.Total()) { // pending operations use the memory that is about to be zeroed
+		u.flush(op.stream)
+	}
+	p, err := op.stream.takeScratch(r.scratch)
+	if err != nil {
+		return err
+	}
+	r.binding.Place(uint64(p.zeroed), uint64(p.unset))
+	return r.packAhead(op.part.params[:])
+}
+
+// flush enqueues the pending operations of a stream. Requires: u.mu held, the context is current.
+func (u *submitter) flush(s *stream) {
+	list := s.pending
+	for len(list) > 0 {
+		n := 1
+		if len(list) >= batchLeast {
+			n = 1 << (bits.Len(uint(len(list))) - 1)
+		}
+		u.send(s, list[:n])
+		list = list[n:]
+	}
+	s.pending = s.pending[:0]
+}
+
+// flushAll flushes all streams for kernels.
+func (u *submitter) flushAll() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, s := range u.streams.kernels {
+		if len(s.pending) > 0 {
+			u.flush(s)
+		}
+	}
+}
+
+// send launches operations with one driver call: as a kernel, or as a graph of several kernels. If
+// the graph cannot be launched, send launches the operations one by one, to find out which of them
+// fails.
+func (u *submitter) send(s *stream, list []*operation) {
+	if len(list) > 1 && u.sendGraph(s, list) == nil {
+		now := monotonic()
+		for _, op := range list {
+			op.event.began = now
+			s.push(op.event)
+		}
+	} else {
+		for _, op := range list {
+			u.sendOne(op)
+		}
+	}
+	for _, op := range list {
+		op.event.pending = nil
+	}
+	if s.unmarked() >= s.maxUnmarked() {
+		_ = s.record() // after an error the operations fail too
+	}
+	for i, op := range list {
+		for _, next := range op.event.enter(s) {
+			next.event.device.engine.push(next)
+		}
+		op.recycle()
+		list[i] = nil
+	}
+}
+
+// sendOne launches one operation. If a predecessor has failed, the operation fails with the same
+// error, at its position on the stream.
+func (u *submitter) sendOne(op *operation) {
+	err := firstError(op.event.after)
+	if err == nil {
+		u.launchOn(op)
+		return
+	}
+	op.event.failWith(err)
+	op.event.began = monotonic()
+	op.stream.push(op.event)
+}
+
+// sendGraph launches operations as a graph. An error means that none was launched.
+func (u *submitter) sendGraph(s *stream, list []*operation) error {
+	for _, op := range list {
+		if err := firstError(op.event.after); err != nil {
+			return err
+		}
+	}
+	g := &s.graphs[bits.Len(uint(len(list)))-1]
+	if g.exec == 0 {
+		if err := u.buildBatch(g, list); err != nil {
+			return errors.Join(err, g.free(s.device))
+		}
+	} else {
+		for i, op := range list {
+			r, _ := op.lone()
+			n := r.node()
+			if err := u.gpu.setNode(g.exec, g.nodes[i], &n); err != nil {
+				return err
+			}
+		}
+	}
+	return u.gpu.driver.Do(driver.CuGraphLaunch, g.exec, s.cu)
+}
+
+// node returns the description of the only kernel of r. The parameters of r are packed.
+func (r *run) node() kernelNode {
+	e, g := &r.version.source.Entries[0], r.grids[0]
+	return kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
+		params: bytesOfWords(r.packed)[:e.ArgsSize]}
+}
+
+func (u *submitter) buildBatch(g *batchGraph, list []*operation) error {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := u.gpu.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
+		return err
+	}
+	g.graph, g.nodes = uintptr(b.Words[0]), g.nodes[:0]
+	var after []uint64
+	for _, op := range list {
+		r, _ := op.lone()
+		n := r.node()
+		id, err := u.gpu.addNode(g.graph, &n, after)
+		if err != nil {
+			return err
+		}
+		g.nodes, after = append(g.nodes, id), []uint64{id}
+	}
+	if err := u.gpu.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
+		return err
+	}
+	g.exec = uintptr(b.Words[0])
+	return nil
+}
+
+// free destroys the graph. Requires: the context is current.
+func (g *batchGraph) free(d *Device) error {
+	both := graph{graph: g.graph, exec: g.exec}
+	g.graph, g.exec = 0, 0
+	return both.free(d)
 }

@@ -24,6 +24,7 @@ static int __syncthreads_count(int x) { return x != 0; }
 static int __syncthreads_or(int x) { return x != 0; }
 static inline int min(int x, int y) { return x < y ? x : y; }
 static inline long long min(long long x, long long y) { return x < y ? x : y; }
+static inline int max(int x, int y) { return x < y ? y : x; }
 static inline long long max(long long x, long long y) { return x < y ? y : x; }
 static inline unsigned __umulhi(unsigned x, unsigned y) { return (unsigned long long)x * y >> 32; }
 

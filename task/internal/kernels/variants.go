@@ -26,6 +26,9 @@ func (k *Kernel) lower() {
 	if orderIsFixed(list) {
 		k.Device.Candidates = sync.OnceValue(func() []devices.Candidate { return k.candidatesOf(k.IR, k.Contract.Unchecked(k.IR)) })
 	}
+	if lowered.Varies() {
+		k.Device.Rows = k.rows()
+	}
 	if !slices.ContainsFunc(list, func(l *codegen.Lowering) bool { return len(l.Sizes()) == 0 }) {
 		k.Device.Sizes, k.Device.Sized = lowered.Sizes(), k.sized
 	}
@@ -34,6 +37,31 @@ func (k *Kernel) lower() {
 // orderIsFixed reports whether other ways to lower a kernel leave the same bits, in all its forms.
 func orderIsFixed(list []*codegen.Lowering) bool {
 	return !slices.ContainsFunc(list, func(l *codegen.Lowering) bool { return l.OrderShows() != "" })
+}
+
+// rows returns how k is made for nested loops of other lengths.
+func (k *Kernel) rows() *devices.Rows {
+	return &devices.Rows{
+		Count: func() (p, unchecked *ir.Program, err error) {
+			if p, err = codegen.CountLengths(k.IR, codegen.LowerOptions{}); err != nil {
+				return nil, nil, err
+			}
+			if free := k.Contract.Unchecked(k.IR); free != nil {
+				unchecked, err = codegen.CountLengths(free, codegen.LowerOptions{})
+			}
+			return p, unchecked, err
+		},
+		Forms: sync.OnceValue(func() (out []devices.RowForm) {
+			list, err := codegen.NestedWidths(k.IR, k.Contract.Unchecked(k.IR), codegen.LowerOptions{})
+			if err != nil {
+				return nil // the unchecked form has one width alone
+			}
+			for _, f := range list {
+				out = append(out, devices.RowForm{Width: f.Width, Program: f.Program, Unchecked: f.Unchecked})
+			}
+			return out
+		}),
+	}
 }
 
 // sized makes the accelerator variants for launches with these sizes.

@@ -153,6 +153,16 @@ func (b *Binding) Place(zeroed, unset uint64) {
 	}
 }
 
+// Pad returns the address of the scratchpad of a name, 0 where there is none.
+func (b *Binding) Pad(name string) uint64 {
+	for i := range b.Scratch {
+		if b.Scratch[i].of.Name == name {
+			return b.Scratch[i].address
+		}
+	}
+	return 0
+}
+
 // Aligned reports whether the arguments are the multiples that src relies on; at is that of Pack.
 // Scratchpads are.
 func (b *Binding) Aligned(src *cuda.Source, at func(deps.BufferID) (uint64, error)) (bool, error) {

@@ -35,6 +35,9 @@ func New(d *driver.Driver, cache *driver.Cache, mode tune.Mode, device string) *
 	return &Tuner{driver: d, cache: cache, mode: mode, device: device}
 }
 
+// IsOff reports whether nothing is tried.
+func (t *Tuner) IsOff() bool { return t.mode == tune.Off }
+
 // Close waits for the goroutines. The launches that were timed have finished.
 func (t *Tuner) Close() {
 	t.closing.Store(true)
