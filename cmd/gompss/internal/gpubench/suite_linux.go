@@ -259,6 +259,9 @@ func suiteKernelOf(k *ir.Kernel) (*devices.Kernel, []string, error) {
 		out.Unchecked, out.Proves = free.Program, func(args []devices.Arg) bool { return proves(k, contract, args) }
 		list = append(list, free)
 	}
+	if lowered.Varies() {
+		out.Rows = widthsOf(k, unchecked)
+	}
 	if !slices.ContainsFunc(list, func(l *codegen.Lowering) bool { return l.OrderShows() != "" }) {
 		out.Candidates = sync.OnceValue(func() []devices.Candidate { return candidatesOf(k, unchecked) })
 	}
@@ -285,6 +288,28 @@ func proves(k *ir.Kernel, contract *codegen.Contract, args []devices.Arg) bool {
 	var proof codegen.Proof
 	proof.Load(k, contract, env)
 	return proof.Proves()
+}
+
+// widthsOf returns the forms of k for nested loops of other lengths, as package task does.
+func widthsOf(k, unchecked *ir.Kernel) *devices.Rows {
+	return &devices.Rows{
+		Count: func() (p, free *ir.Program, err error) {
+			if p, err = codegen.CountLengths(k, codegen.LowerOptions{}); err == nil && unchecked != nil {
+				free, err = codegen.CountLengths(unchecked, codegen.LowerOptions{})
+			}
+			return p, free, err
+		},
+		Forms: sync.OnceValue(func() (out []devices.RowForm) {
+			list, err := codegen.NestedWidths(k, unchecked, codegen.LowerOptions{})
+			if err != nil {
+				return nil
+			}
+			for _, f := range list {
+				out = append(out, devices.RowForm{Width: f.Width, Program: f.Program, Unchecked: f.Unchecked})
+			}
+			return out
+		}),
+	}
 }
 
 // candidatesOf returns the other forms of k, as package task does.
