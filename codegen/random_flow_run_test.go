@@ -74,6 +74,24 @@ func TestRandomNests_DeferredToCPU(t *testing.T) {
 	require.Positive(t, f.count["launches that fail"])
 }
 
+// TestRandomNests_OtherLanes is TestRandomFlows for kernels with nested(auto), whose lanes may follow
+// from what earlier launches met.
+func TestRandomNests_OtherLanes(t *testing.T) {
+	t.Parallel()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	f := newFlowRunner(t)
+	defer f.close()
+	for seed := range seedsOf(t, "GOMPSS_RANDOM_NESTS", 15) {
+		k := makeDeferringFlow(seed)
+		k.text = strings.ReplaceAll(k.text, "nested(cpu)", "nested(auto)")
+		if !f.checked(k) {
+			break
+		}
+	}
+	t.Log(f.count)
+	require.Positive(t, f.count["device code for other lanes"])
+}
+
 // checked reports whether k is right everywhere, and fails with the smallest part of it that is
 // not.
 func (f *flowRunner) checked(k flowKernel) bool {
@@ -159,6 +177,14 @@ func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, erro
 		f.count["device code"]++
 		out = append(out, flowTarget{name: name, device: program, order: order, text: l.Program.String})
 	}
+	widths, err := f.widths(kernel)
+	if err != nil {
+		return nil, err
+	}
+	for i := range widths {
+		widths[i].order = order
+	}
+	out = append(out, widths...)
 	vectors, err := f.vectorTargets(codegen.ForCPU(kernel), arena)
 	if err != nil {
 		return nil, err
@@ -170,6 +196,35 @@ func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, erro
 		return nil, err
 	}
 	return append(out, vectors...), nil
+}
+
+// widths makes the device forms of a kernel with other numbers of lanes for its nested loops, and
+// the one that counts the lengths of these.
+func (f *flowRunner) widths(k *ir.Kernel) (out []flowTarget, err error) {
+	if l, err := codegen.Lower(k, codegen.LowerOptions{}); err != nil || !l.Varies() {
+		return nil, nil
+	}
+	count, err := codegen.CountLengths(k, codegen.LowerOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := simt.New(count); err != nil {
+		return nil, err
+	}
+	forms, err := codegen.NestedWidths(k, nil, codegen.LowerOptions{})
+	if err != nil {
+		f.count["no other number of lanes: "+lastLine(err)]++
+		return nil, nil
+	}
+	for _, form := range forms {
+		program, err := simt.New(form.Program)
+		if err != nil {
+			return nil, err
+		}
+		f.count["device code for other lanes"]++
+		out = append(out, flowTarget{name: "simt, " + form.Width.String(), device: program, text: form.Program.String})
+	}
+	return out, nil
 }
 
 // deferring gives the device forms of a kernel with nested(cpu) what runs the rest, each in each
