@@ -22,6 +22,7 @@ type cell struct {
 	writers refs
 	key     modeKey
 	used    bool // since the latest sweep
+	quiet   bool // only nodes of EnterQuietly have accessed it; then it is not used
 	asked   list // that were long when a waiter walked through them
 	region  Region
 	room    [1]ref // for writers, as long as there is one at a time

@@ -162,7 +162,7 @@ func (d *Domain) access(n *Node, i int, a *Access) int32 {
 	if c == nil {
 		c = d.newCell(&a.Region, hash)
 	} else if !c.used {
-		c.used = true
+		c.used, c.quiet = true, false
 	}
 	n.keep(i, c, a.Mode)
 	key := keyOf(a)

@@ -101,7 +101,7 @@ type tract struct {
 	root   *cell
 	cells  int
 	pairs  int // overlapping pairs of cells, each counted twice
-	// dropped is the regions of cells that were swept: Known finds them.
+	// dropped is the regions of cells that were swept, or inherited: Known finds them.
 	dropped Set
 	// The numbers from which cells without waiters are dropped, if they have not been used again:
 	// regions that never repeat must not pile up, and those of a loop must stay.
@@ -132,7 +132,7 @@ func (d *Domain) newCell(r *Region, hash uint64) *cell {
 	} else {
 		d.free, c.left = c.left, nil
 	}
-	c.region, c.hash, c.tract, c.used = *r, hash, t, false
+	c.region, c.hash, c.tract, c.used, c.quiet = *r, hash, t, false, false
 	_, c.end = r.Bounds()
 	t.root.meeting(c)
 	t.pairs += 2 * len(c.over)
@@ -168,7 +168,9 @@ func (d *Domain) sweep(t *tract) {
 		c.used = false
 	})
 	for _, c := range d.swept {
-		t.remember(c.region)
+		if !c.quiet {
+			t.remember(c.region)
+		}
 		d.drop(c)
 	}
 	clear(d.swept)

@@ -33,8 +33,8 @@ func (l refs) count(ignored func(id uint32) bool) (n int) {
 	return n
 }
 
-// Known reports whether a node has accessed an element of r since the buffer was forgotten last.
-// Requires: as Busy.
+// Known reports whether a node, not of EnterQuietly, has accessed an element of r since the buffer
+// was forgotten last. Requires: as Busy.
 //
 // Cost: as InFlight, plus that of a question to a Set.
 func (d *Domain) Known(r *Region) bool {
@@ -46,8 +46,47 @@ func (d *Domain) Known(r *Region) bool {
 		return true
 	}
 	found := false
-	d.tracts.eachOver(r, func(*cell) bool { found = true; return false })
+	d.tracts.eachOver(r, func(c *cell) bool { found = !c.quiet; return !found })
 	return found
+}
+
+// EnterQuietly is Enter for a node that uses no data, so that Known ignores its accesses.
+func (d *Domain) EnterQuietly(n *Node, accesses []Access) (edges int32) {
+	var quiet []*Region
+	for i := range accesses {
+		r := &accesses[i].Region
+		if c := d.table.find(r, hashOf(r)); r.N > 0 && (c == nil || c.quiet) {
+			quiet = append(quiet, r)
+		}
+	}
+	edges = d.Enter(n, accesses)
+	for _, r := range quiet {
+		c := d.table.find(r, hashOf(r))
+		c.used, c.quiet = false, true
+	}
+	return edges
+}
+
+// Inherit makes known in buffer to what is known in buffer from, which begins at element shift of
+// it. Requires: as Busy. Cost: O(regions of from).
+func (d *Domain) Inherit(to, from BufferID, shift int64) {
+	t := d.tracts[from]
+	if t == nil {
+		return
+	}
+	into := d.tracts.of(to)
+	move := func(r Region) {
+		r.Buffer = to
+		into.remember(r.Translate(shift))
+	}
+	for _, r := range t.dropped.Regions() {
+		move(r)
+	}
+	t.root.each(func(c *cell) {
+		if !c.quiet {
+			move(c.region)
+		}
+	})
 }
 
 // eachOver is tracts.eachOver for the cells below n and a region with bounds [lo, hi).
@@ -71,8 +110,8 @@ func (n *cell) eachOver(r *Region, lo, hi int64, f func(*cell) bool) bool {
 // dropped.
 const droppedParts = 1 << 8
 
-// remember notes the region of a cell that is being dropped. A set of very many parts becomes the
-// interval around them.
+// remember notes a region for Known: that of a cell that is being dropped, for example. A set of
+// very many parts becomes the interval around them.
 func (t *tract) remember(r Region) {
 	if t.dropped.Contains(r) {
 		return

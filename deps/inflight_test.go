@@ -74,3 +74,35 @@ func TestKnown_RemembersSweptRegions(t *testing.T) {
 	r = Interval(0, 0, 1)
 	require.False(t, d.Known(&r))
 }
+
+// TestKnown_MergesUseNothing: nodes of EnterQuietly do not count, also in a region that others then
+// access, and what is known of a buffer is inherited by another one, also after a sweep.
+func TestKnown_MergesUseNothing(t *testing.T) {
+	var d Domain
+	known := func(b BufferID, lo, hi int64) bool { r := Interval(b, lo, hi); return d.Known(&r) }
+	run := func(enter func(n *Node, accesses []Access) int32, accesses ...Access) {
+		n := &Node{}
+		require.True(t, d.Settle(n, enter(n, accesses)))
+		d.Finish(n, func(*Node) {})
+	}
+	at := func(b BufferID, lo, hi int64) Access { return Access{Region: Interval(b, lo, hi), Mode: InOut} }
+	run(d.Enter, at(1, 2, 4))
+	d.Inherit(2, 1, 10)
+	run(d.EnterQuietly, at(1, 0, 8), at(2, 10, 18))
+	d.Inherit(3, 2, 0)
+	for _, sweep := range []bool{false, true} {
+		if sweep {
+			d.sweep(d.tracts[2])
+			d.sweep(d.tracts[2])
+		}
+		for b, lo := range map[BufferID]int64{1: 0, 2: 10, 3: 10} {
+			require.False(t, known(b, lo, lo+2), b)
+			require.True(t, known(b, lo+3, lo+4), b)
+			require.False(t, known(b, lo+4, lo+8), b)
+		}
+	}
+	run(d.EnterQuietly, at(2, 10, 18))
+	run(d.Enter, at(2, 10, 18))
+	run(d.EnterQuietly, at(2, 10, 18))
+	require.True(t, known(2, 17, 18))
+}

@@ -141,6 +141,46 @@ func TestMemoryFixed_WaitOnBesideWhatIsUsed(t *testing.T) {
 	require.NoError(t, rt.Wait(context.Background()))
 }
 
+// A wait for elements that no task has used returned nil where their buffer had become a part of a
+// larger one.
+func TestMemoryFixed_WaitOnUnusedMemoryOfWhatGrew(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x := make([]uint32, 100)
+	unused := func(parts ...[2]int) {
+		t.Helper()
+		for _, p := range parts {
+			require.ErrorIs(t, rt.WaitOn(t.Context(), task.In(x[p[0]:p[1]])), task.ErrUnused, p)
+		}
+	}
+	use := func(p []uint32) {
+		_, err := rt.Go(nothing, task.InOut(p))
+		require.NoError(t, err)
+	}
+	require.NoError(t, task.Register(rt, x[40:60:60]))
+	use(x[50:55])
+	use(x[70:75:75])
+	use(x[58:59]) // in the first buffer
+	require.NoError(t, task.Register(rt, x[30:80:80]))
+	use(x[35:36])
+	unused([2]int{30, 35}, [2]int{40, 50}, [2]int{55, 58}, [2]int{59, 70}, [2]int{75, 80})
+	require.NoError(t, rt.Wait(context.Background()))
+	unused([2]int{40, 50}, [2]int{55, 58})
+	require.NoError(t, task.Register(rt, x))
+	use(x[99:])
+	unused([2]int{0, 35}, [2]int{36, 50}, [2]int{59, 70}, [2]int{75, 99})
+	for _, i := range []int{35, 50, 54, 58, 70, 74, 99} {
+		require.NoError(t, rt.WaitOn(t.Context(), task.In(x[i:i+1])), i)
+	}
+	y := make([]uint32, 12)
+	use(y[4:6:6])
+	column := func(j int) task.Option { return task.In(y).Box([]int{3, 4}, []int{0, j}, []int{3, j + 1}) }
+	require.ErrorIs(t, rt.WaitOn(t.Context(), column(3)), task.ErrUnused)
+	require.NoError(t, rt.WaitOn(t.Context(), column(1)))
+	use(x[30:80]) // the region of a part
+	require.NoError(t, rt.WaitOn(t.Context(), task.In(x[30:31])))
+	require.NoError(t, rt.Wait(context.Background()))
+}
+
 // A kernel that takes only the length of a slice failed where the buffer of that became a part of a
 // larger one before it ran.
 func TestMemoryFixed_LengthsOfWhatGrows(t *testing.T) {

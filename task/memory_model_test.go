@@ -564,8 +564,7 @@ func (m *memRun) waitOn() error {
 			return fmt.Errorf("tasks have used it: %w", err)
 		}
 		return nil
-	case !used && !a.uncertain && a.kind == allocated:
-		// A buffer that has grown knows all elements of its parts.
+	case !used && !a.uncertain:
 		return fmt.Errorf("no task has used it, and the wait returned %v", err)
 	case !used && err == nil:
 		m.note("the wait was let in")

@@ -405,7 +405,7 @@ func (m *modelRun) waitFor(s *step, at task.Submitter) error {
 		return nil // the interpreter is at the end of the task already, and has not kept what was here
 	}
 	err := m.rt.WaitOn(context.Background(), m.option(a))
-	if m.unused(a) && !(m.grows && err == nil) { // all of a part counts as used when it has become a part of more
+	if m.unused(a) {
 		if !errors.Is(err, task.ErrUnused) {
 			return fmt.Errorf("wait on %v, which no task has used, returned %v", a, err)
 		}

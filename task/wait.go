@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices/smp"
@@ -412,7 +413,7 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 	b, first, err := s.RT.Buffers.Find(m)
 	switch {
 	case errors.As(err, new(*memory.OverlapError)):
-		if usedAround(s, m) {
+		if inBox(m, o.box(), func(m values.Range) bool { return usedAround(s, m) }) {
 			return nil // the buffers grow, or submitGo reports the error
 		}
 		return &unusedError{n, o.mode(), m.String(), true, !s.Program()}
@@ -430,10 +431,29 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 			return nil
 		}
 	}
-	if usedRegion(s, &region) || usedParts(s, b, m) {
+	if usedRegion(s, &region) || inBox(m, o.box(), func(m values.Range) bool { return usedParts(s, b, m) }) {
 		return nil
 	}
 	return &unusedError{n, o.mode(), m.String(), true, !s.Program()}
+}
+
+// inBox reports whether f is true for a row of a box of m, or for m if box is nil.
+func inBox(m values.Range, box *box, f func(values.Range) bool) bool {
+	if box == nil || box.err != nil {
+		return f(m)
+	}
+	region, err := deps.Box(0, 0, box.shape, box.lo, box.hi)
+	if err != nil {
+		return f(m)
+	}
+	for lo, hi := range region.Runs() {
+		row := m
+		row.Base, row.Len, row.Cap = unsafe.Add(m.Base, lo*int64(m.Elem)), hi-lo, hi-lo
+		if f(row) {
+			return true
+		}
+	}
+	return false
 }
 
 // usedAround is usedRegion for the parts of m, which lies in no buffer, that are in one.

@@ -189,7 +189,7 @@ func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 		r.poison.Store(e)
 	}
 	if rt.Observers.Recorder == nil || r.Kind.Waits() {
-		edges := g.Domain.Enter(&r.Node, accesses)
+		edges := r.enter(g.Domain, accesses)
 		if linked {
 			r.enterLinks()
 		}
@@ -206,6 +206,14 @@ func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 		rt.Observers.observeAccesses(scope, id, nil)
 	}
 	return ready, start
+}
+
+// enter enters the node of r into d. A merge uses no data.
+func (r *Record) enter(d *deps.Domain, accesses []deps.Access) (edges int32) {
+	if r.Kind == mergeBody {
+		return d.EnterQuietly(&r.Node, accesses)
+	}
+	return d.Enter(&r.Node, accesses)
 }
 
 // commitEdges ends the submission of r, which has entered domain d with edges, and reports whether

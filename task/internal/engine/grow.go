@@ -44,6 +44,9 @@ func (s *Scope) submitMerge(b *memory.Buffer, ready *RecordList) {
 	for _, p := range *b.Parts.Load() {
 		p.Moved.Store(true)
 		s.Graph.movePoison(p)
+		if d := s.Graph.Domain; d != nil {
+			d.Inherit(b.ID, p.ID, int64((p.Lo()-b.Lo())/uintptr(b.Elem)))
+		}
 	}
 	for _, g := range s.Reductions { // more tasks may join these reductions, which are combined after the merge
 		if g.Buffer.MovedIn(&s.Memory) {
