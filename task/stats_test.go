@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/task"
@@ -36,6 +37,27 @@ func TestStatsCountWhatIsKept(t *testing.T) {
 	require.EqualValues(t, 3, rt.Stats().Buffers)
 }
 
+// Finished tasks are counted, those that failed and were skipped among them.
+func TestStats_CountsWhatIsDone(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1"})
+	x, y := make([]int, 4), make([]int, 4)
+	var g gates
+	_, err := rt.Go(func() error { return errBoom }, task.InOut(x))
+	require.NoError(t, err)
+	_, err = rt.Go(nothing, task.In(x))
+	require.NoError(t, err)
+	require.Error(t, rt.WaitOn(t.Context(), task.InOut(x)))
+	_, err = rt.Go(func() error { g.pass("slow"); return nil }, task.InOut(y))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return rt.Stats().Done == 2 }, 10*time.Second, time.Millisecond)
+	s := rt.Stats()
+	require.EqualValues(t, 3, s.Submitted)
+	require.EqualValues(t, 1, s.InFlight)
+	g.open("slow")
+	require.Error(t, rt.Wait(context.Background()))
+	require.Eventually(t, func() bool { return rt.Stats().Done == 3 }, 10*time.Second, time.Millisecond)
+}
+
 func TestStats_TextNamesWhatThereIs(t *testing.T) {
 	rt, err := task.New(task.Options{Devices: "smp:1,sim:1"})
 	require.NoError(t, err)
@@ -47,7 +69,7 @@ func TestStats_TextNamesWhatThereIs(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, rt.Wait(context.Background()))
 	text := fmt.Sprint(rt.Stats())
-	require.Contains(t, text, "tasks: 1 submitted, 0 failed, 0 skipped, 0 in flight\n")
+	require.Contains(t, text, "tasks: 1 submitted, 1 done, 0 failed, 0 skipped, 0 in flight\n")
 	require.Contains(t, text, "devices: sim:0 1, smp 0\n")
 	require.Contains(t, text, "device to host 3.9 KiB")
 	status := fmt.Sprint(rt.Status(10))

@@ -350,6 +350,7 @@ func (g *runtimeRegistry) dump(w io.Writer) {
 // Stats are the counts and times of a runtime so far.
 type Stats struct {
 	Submitted int64
+	Done      int64 // tasks that have finished: they ran, failed or were skipped
 	Failed    int64 // tasks that failed themselves
 	Skipped   int64 // tasks that did not run because another task failed
 	InFlight  int64
@@ -388,7 +389,7 @@ type Stats struct {
 // absent devices.
 func (s Stats) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "tasks: %d submitted, %d failed, %d skipped, %d in flight\n", s.Submitted, s.Failed, s.Skipped, s.InFlight)
+	fmt.Fprintf(&b, "tasks: %d submitted, %d done, %d failed, %d skipped, %d in flight\n", s.Submitted, s.Done, s.Failed, s.Skipped, s.InFlight)
 	for i, name := range slices.Sorted(maps.Keys(s.ByDevice)) {
 		fmt.Fprintf(&b, "%s%s %d", []string{"devices: ", ", "}[min(i, 1)], name, s.ByDevice[name])
 	}
@@ -457,6 +458,7 @@ func (rt *Runtime) Stats() Stats {
 	if rt.core.Window.ObservedLive() == 0 {
 		rt.core.Topology.Machine.WaitForTransfers()
 	}
+	submitted := rt.core.Window.Entered.Load() - rt.core.Waits.Load() // before InFlight, so that Done is never too large
 	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.core.Window.ObservedLive(), Makespan: rt.core.Topology.Machine.Makespan(), Counters: rt.core.Topology.Machine.Counters()}
 	ended, forced := rt.core.Virtual.Makespan()
 	s.Makespan, s.OutOfTurn = max(s.Makespan, ended), forced
@@ -467,7 +469,7 @@ func (rt *Runtime) Stats() Stats {
 	rt.core.Log.Failing.Unlock()
 	s.Choices = rt.core.Exec.Vectors.Choices()
 	s.Absent = rt.core.Topology.Machine.Absent()
-	s.Submitted = rt.core.Window.Entered.Load() - rt.core.Waits.Load()
+	s.Submitted, s.Done = submitted, max(0, submitted-s.InFlight)
 	rt.core.Ready.Mu.Lock()
 	defer rt.core.Ready.Mu.Unlock()
 	s.Kernels = kernelTimes(&rt.core.Ready.Learned)
