@@ -95,7 +95,7 @@ func Wrong(y []int) {
 `), 0o600))
 	var out, errs bytes.Buffer
 	require.Equal(t, 1, run([]string{"gen", name}, &out, &errs))
-	require.Contains(t, errs.String(), "zk_gompss.go: written without Wrong\n")
+	require.Contains(t, errs.String(), "zk_gompss.go: has no Submit function for Wrong, because of the errors above, but those of the other kernels: mend the errors and run go tool gompss gen "+name+" again\n")
 	require.FileExists(t, filepath.Join(filepath.Dir(name), "zk_gompss.go"))
 	errs.Reset()
 	require.Equal(t, 1, run([]string{"explain", "-kernel", "Wrong", name}, &out, &errs))

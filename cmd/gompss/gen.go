@@ -298,7 +298,8 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	}
 	var without error
 	if names := missing(name, pkg, loaded); len(names) > 0 {
-		without = fmt.Errorf("gompss gen: %s: written without %s", path, strings.Join(names, ", "))
+		without = fmt.Errorf("gompss gen: %s: has no Submit function for %s, because of the errors above, but those of the other kernels: mend the errors and run %s %s again",
+			path, strings.Join(names, ", "), codegen.GenerateCommand, filepath.Join(dir, name))
 	}
 	return errors.Join(source.InFolder(dir, broken), without)
 }
