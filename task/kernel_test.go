@@ -172,6 +172,9 @@ func TestStaleWrappers_EndTheProgramWithOneLine(t *testing.T) {
 	spec.Constants = []task.Constant{{Name: "q.One", Same: true}, {Name: "q.Two", Same: false}}
 	require.PanicsWithValue(t, "exit", func() { task.MustKernel(spec) })
 	require.Equal(t, "task: kernel Fill: zkernels_test_gompss.go is stale: constant q.Two, which it uses, has another value now: run go tool gompss gen kernels_test.go", said)
+	t.Chdir("..") // the command names the folder where it finds the file
+	require.PanicsWithValue(t, "exit", func() { task.MustKernel(spec) })
+	require.True(t, strings.HasSuffix(said, ": run go tool gompss gen kernels_test.go in task"), said)
 }
 
 func TestAFailingKernelFailsItsTaskWithPlaceAndCause(t *testing.T) {

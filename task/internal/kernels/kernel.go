@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -207,7 +209,25 @@ func (e *StaleError) Error() string {
 		generated = codegen.GeneratedName(file)
 	}
 	why := cmp.Or(e.why, "the kernel, or what it uses, has changed")
-	return fmt.Sprintf("task: kernel %s: %s is stale: %s: run %s %s", e.spec.Name, generated, why, codegen.GenerateCommand, file)
+	return fmt.Sprintf("task: kernel %s: %s is stale: %s: run %s %s%s", e.spec.Name, generated, why, codegen.GenerateCommand, file, e.spec.where())
+}
+
+// where returns " in " and the folder of the wrapper, or the package where the program was built
+// with -trimpath, and "" for the current folder.
+func (s *Spec) where() string {
+	dir := filepath.Dir(s.Generated)
+	if s.Generated == "" {
+		return ""
+	}
+	if at, err := os.Getwd(); err == nil && filepath.IsAbs(dir) {
+		if near, err := filepath.Rel(at, dir); err == nil && filepath.IsLocal(near) {
+			dir = near
+		}
+	}
+	if dir == "." {
+		return ""
+	}
+	return " in " + dir
 }
 
 // hasAtomics reports whether k, or a function that it calls, has an atomic directive.
