@@ -121,7 +121,7 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 		e.happen(d.health.failAt(e, err))
 		return e
 	}
-	if p := d.modules.program(l.Kernel); p.rows != nil && o.work == starter(&o.run) {
+	if p := o.run.varies; p != nil {
 		if c := d.countRows(l, p); c != nil {
 			o.run.count, o.event.counted, o.run.lone = c, c, false
 		}
@@ -178,13 +178,15 @@ type run struct {
 	resize  int       // of the teams, by a power of two
 	lone    bool      // it is one kernel that cannot fail, and needs little scratch memory or none
 	packed  []uint64  // the parameters of the one entry, where they are known already
-	count   *rowCount // of the lengths of its nested loops; nil where they are not counted
+	varies  *program  // of a kernel with nested loops that has other forms; else nil
+	count   *rowCount // of the lengths of these loops; nil where they are not counted
 }
 
 // prepareBest prepares the candidate of p whose turn it is; the launch is to be timed where there
 // is a sample.
 func (r *run) prepareBest(d *Device, l *devices.Launch, p *program, next chooser) (*tuner.Sample, error) {
 	if p.rows != nil && len(p.kernel.Program.Params) == len(l.Args.List) {
+		r.varies = p
 		if f := p.rows.form(p, l.Args.List); f != p {
 			return nil, r.prepare(d, l, f)
 		}

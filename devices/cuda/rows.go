@@ -132,13 +132,10 @@ type rowCount struct {
 	slot    *slot // by start; nil where nothing was enqueued
 }
 
-// countRows has the lengths of launch l counted where it is its turn. It returns nil where it is
-// not.
+// countRows has the lengths of launch l of p, which has rows, counted where it is its turn. It
+// returns nil where it is not.
 func (d *Device) countRows(l *devices.Launch, p *program) *rowCount {
 	r := p.rows
-	if r == nil || len(p.kernel.Program.Params) != len(l.Args.List) {
-		return nil
-	}
 	class := p.sizeClass(l.Args.List)
 	r.mu.Lock()
 	if r.state == rowsUnknown {
