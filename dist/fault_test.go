@@ -9,8 +9,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -51,6 +54,32 @@ func init() {
 		return rt.Wait(context.Background())
 	}
 	rankPrograms["term"] = terminated
+	rankPrograms["storm"] = storm
+}
+
+// storm runs programs while the collector and its signals interrupt all threads, and memory comes
+// and goes beside messages.
+func storm(rt *task.Runtime, w *dist.World, argument string) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	var end atomic.Bool
+	var kept atomic.Pointer[[]byte]
+	var all sync.WaitGroup
+	defer func() { end.Store(true); all.Wait() }()
+	for range 2 {
+		all.Go(func() {
+			for n := 1; !end.Load(); n = n*5%4099 + 1 {
+				garbage := make([]byte, n)
+				kept.Store(&garbage)
+				runtime.Gosched()
+			}
+		})
+	}
+	for _, program := range []struct{ name, argument string }{{"random", argument}, {"large", "300000"}, {"many", "30"}} {
+		if err := rankPrograms[program.name](rt, w, program.argument); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A message that is shorter or longer than its receive is an error of that: of those that travel

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -263,6 +264,31 @@ func requireEnds(t *testing.T, began time.Time, launcher bool, out any) {
 	require.Less(t, time.Since(began), limit, "%v", out)
 }
 
+// requireNoProcess checks that no other process with a variable of its environment is left. Those
+// that a launcher has killed may take a moment.
+func requireNoProcess(t *testing.T, variable string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all, _ := filepath.Glob("/proc/[0-9]*/environ")
+		return !slices.ContainsFunc(all, func(path string) bool {
+			text, err := os.ReadFile(path)
+			return err == nil && path != fmt.Sprintf("/proc/%d/environ", os.Getpid()) && bytes.Contains(text, []byte(variable+"\x00"))
+		})
+	}, 10*time.Second, 20*time.Millisecond, "a process with %s is left", variable)
+}
+
+// The collector and its signals disturb no message.
+func TestRanks_StormOfCollections(t *testing.T) {
+	eachWay(t, func(t *testing.T, way string) {
+		if testing.Short() && way != "sockets" {
+			t.Skip("a launcher takes seconds")
+		}
+		out, err := launch(t, way, 3, "storm:700001,12")
+		require.NoError(t, err, out)
+		require.Equal(t, 3, strings.Count(out, "has all"), out)
+	})
+}
+
 // Many large messages from one rank to another are all received.
 func TestRanks_ManyLargeMessages(t *testing.T) {
 	eachWay(t, func(t *testing.T, way string) {
@@ -298,6 +324,7 @@ func TestRanks_AFaultEndsTheJob(t *testing.T) {
 					require.Error(t, err, out)
 				}
 				requireEnds(t, began, way != "sockets", out)
+				requireNoProcess(t, dist.ErrorsVariable+"="+folder)
 				if want == "" || way != "sockets" && kind == "kill" {
 					return
 				}
