@@ -50,7 +50,11 @@ func run(f demo.Flags) int {
 	if err != nil {
 		demo.Fail(err)
 	}
-	m.fill()
+	owned, err := dist.Owned(rt, m.data)
+	if err != nil {
+		demo.Fail(err)
+	}
+	m.fill(owned)
 	start := time.Now()
 	if err := m.factor(rt); err != nil {
 		demo.Fail(err)
@@ -73,16 +77,18 @@ func run(f demo.Flags) int {
 	return r.Print(f.Output(), f.JSON)
 }
 
-// fill makes the matrix symmetric and diagonally dominant.
-func (m matrix) fill() {
-	n := m.nt * m.b
-	for i := range n {
-		for j := range n {
-			v := 1 / float64(1+max(i, j)-min(i, j))
+// fill sets the elements of some ranges of a matrix that is symmetric and diagonally dominant. A
+// rank fills what it owns: other memory stays without pages until a tile is received.
+func (m matrix) fill(ranges []dist.Range) {
+	n, size := m.nt*m.b, m.b*m.b
+	for _, r := range ranges {
+		for e := r.Lo; e < r.Hi; e++ {
+			tile, within := e/size, e%size
+			i, j := tile/m.nt*m.b+within/m.b, tile%m.nt*m.b+within%m.b
+			m.data[e] = 1 / float64(1+max(i, j)-min(i, j))
 			if i == j {
-				v += float64(n)
+				m.data[e] += float64(n)
 			}
-			m.tile(i/m.b, j/m.b)[i%m.b*m.b+j%m.b] = v
 		}
 	}
 }
@@ -171,7 +177,7 @@ func gemm(x, y, z []float64, b int) {
 // sequence. Otherwise it is the largest difference.
 func (m matrix) difference() float64 {
 	w := matrix{make([]float64, len(m.data)), m.nt, m.b}
-	w.fill()
+	w.fill([]dist.Range{{Lo: 0, Hi: len(w.data)}})
 	worst := 0.0
 	for k := range w.nt {
 		if err := potrf(w.tile(k, k), w.b); err != nil {

@@ -62,13 +62,20 @@ func allocate(rt *task.Runtime, n, block int) (x arrays, err error) {
 			return x, err
 		}
 	}
-	x.fill()
+	owned, err := dist.Owned(rt, x.a)
+	if err != nil {
+		return x, err
+	}
+	x.fill(owned)
 	return x, nil
 }
 
-func (x arrays) fill() {
-	for i := range x.a {
-		x.a[i], x.b[i], x.c[i] = 1+float64(i%7), 2, 0
+// fill sets the elements of some ranges: a rank fills what it owns.
+func (x arrays) fill(ranges []dist.Range) {
+	for _, r := range ranges {
+		for i := r.Lo; i < r.Hi; i++ {
+			x.a[i], x.b[i], x.c[i] = 1+float64(i%7), 2, 0
+		}
 	}
 }
 
@@ -114,7 +121,7 @@ func (x arrays) bring(rt *task.Runtime, f demo.Flags) error {
 // difference is 0 when every element is, bit for bit, that of the plain sequential run.
 func (x arrays) difference(f demo.Flags) float64 {
 	w := arrays{make([]float64, f.N), make([]float64, f.N), make([]float64, f.N)}
-	w.fill()
+	w.fill([]dist.Range{{Lo: 0, Hi: f.N}})
 	for range f.Rounds {
 		Copy(w.c, w.a)
 		Scale(w.b, w.c, scalar)
