@@ -4,9 +4,11 @@ package dist
 
 import "github.com/gompss/gompss/dist/mpi"
 
-// LimitMPI has Init cut messages into parts of some bytes, ask for the level Serialized, and use so
-// many tags.
-func LimitMPI(bytes, tags int) { part, level, maxTags = bytes, mpi.Serialized, tags }
+// LimitMPI has Init cut messages into parts of some bytes, ask for the level Serialized, use so
+// many tags, and send no more than small bytes with their key.
+func LimitMPI(bytes, tags, small int) {
+	part, level, maxTags, eager = bytes, mpi.Serialized, tags, small
+}
 
 // LevelOf returns the thread level of a World of MPI.
 func LevelOf(w *World) string {

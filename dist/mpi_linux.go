@@ -18,8 +18,14 @@ import (
 // works with the thread level Serialized, and nothing of the library is waited for.
 //
 // Small messages travel with their key on the control communicator. For a larger one the receiver
-// chooses a tag, posts the receive of the data, and tells the sender, so that no data arrive
-// unexpected and tags stay few, however many keys there are.
+// chooses a tag, posts the receive of the data, and sends the tag to the sender, so that no data
+// arrive unexpected and tags stay few, however many keys there are. The sender announces the data
+// when it gives them to the library: receives may be posted long before, and only those that are
+// announced are tested for completion.
+//
+// Tags may run out while the data of all posted receives wait for that of another one. So a sender
+// offers a message whose tag it has not got, and an offered message takes one of some other tags,
+// which are held only by messages that both sides are ready for.
 type mpiTransport struct {
 	process       *mpi.Process
 	control, data *mpi.Comm
@@ -38,16 +44,25 @@ type mpiTransport struct {
 	// Of the goroutine that makes the calls:
 	sends   []*flight // on the control communicator
 	flights []*flight // of data
-	waiting map[address]pendingSend
-	granted map[address]int // tags that came before their send
-	tags    []tagPool       // by rank
-	ready   []readySends    // by rank
-	failed  error
-	gone    error // what Fail was called with
+	agreements
+	ready  []readySends // by rank
+	failed error
+	gone   error // what Fail was called with
+}
+
+// agreements is how far the two sides of large messages have come.
+type agreements struct {
+	waiting map[address]pendingSend // without a tag
+	granted map[address]int         // tags that came before their send
+	offers  map[address]bool        // messages whose receives are not posted
+	late    map[address]lateReceive // receives without a tag
+	posted  map[address]*flight     // receives of data that are not announced
+	tags    []tagPool               // by rank
 }
 
 // A pendingSend is a large message whose receiver is not ready.
 type pendingSend struct {
+	key      Key
 	data     message
 	priority int
 	done     func(error)
@@ -89,7 +104,6 @@ func (t *mpiTransport) startParts(f *flight, m message, send bool, peer, tag int
 		f.requests = append(f.requests, mpi.Request{})
 		f.err = m.start(t.data, send, lo, min(n, lo+part), peer, tag, &f.requests[len(f.requests)-1])
 	}
-	t.flights = append(t.flights, f)
 }
 
 // readySends is the large messages to one rank whose receives are posted.
@@ -113,39 +127,81 @@ type flight struct {
 	want, got int
 }
 
-// A tagPool has the tags of messages from one rank.
+// A lateReceive is the receive of a large message that has no tag yet.
+type lateReceive struct {
+	data message
+	done func(error)
+}
+
+// A tag is a number of MPI, and the list that it goes back to.
+type tag struct {
+	number int
+	list   *tagList
+}
+
+// A tagPool has the tags of messages from one rank: those of receives in the order of posting, and
+// those of offered messages.
 type tagPool struct {
-	free    []int
-	next    int
-	waiting []func(tag int)
+	posted, offered tagList
+	waiting         []address // receives without a tag, of which some may have got one
+	waitingOffered  []address
+}
+
+// A tagList has the tags from first on.
+type tagList struct {
+	free               []int
+	first, count, used int
+}
+
+// take returns a tag; ok is false where all are in use.
+func (l *tagList) take() (t tag, ok bool) {
+	switch n := len(l.free); {
+	case n > 0:
+		t.number = l.free[n-1]
+		l.free = l.free[:n-1]
+	case l.used < l.count:
+		t.number = l.first + l.used
+		l.used++
+	default:
+		return t, false
+	}
+	t.list = l
+	return t, true
 }
 
 const (
-	eager = 8 << 10 // bytes that travel with their key
 	// sendsAtOnce is how many large messages to one rank the library has at once: it sends them in an
 	// order of its own, and one more than it sends keeps it busy.
 	sendsAtOnce = 2
 )
 
-// Tests replace these: the bytes of one MPI message, which C's int counts, the thread level that is
-// asked for, and the number of tags, which is below what MPI guarantees.
+// Tests replace these: the bytes that travel with their key, those of one MPI message, which C's
+// int counts, the thread level that is asked for, and the number of tags, which is below what MPI
+// guarantees.
 var (
+	eager   = 8 << 10
 	part    = 1 << 30
 	level   = mpi.Multiple
 	maxTags = 1 << 14
 )
 
+// offeredTags is the number of tags of offered messages from one rank.
+const offeredTags = 16
+
 // The kinds of messages on the control communicator, before those of World.
 const (
 	mpiEager = iota
 	mpiGrant // a tag
+	mpiSent  // the library has the data
+	mpiOffer // the sender waits for a tag
 	mpiControl
 )
 
 func mpiLaunched() bool { return mpi.Launched() }
 
 func openMPI() (Transport, func(int), error) {
-	t := &mpiTransport{wake: make(chan struct{}, 1), stopped: make(chan struct{}), waiting: map[address]pendingSend{}, granted: map[address]int{}}
+	t := &mpiTransport{wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	t.agreements = agreements{waiting: map[address]pendingSend{}, granted: map[address]int{}, posted: map[address]*flight{}, offers: map[address]bool{}, late: map[address]lateReceive{}}
 	ready := make(chan error)
 	go t.run(ready)
 	if err := <-ready; err != nil {
@@ -167,7 +223,12 @@ func (t *mpiTransport) open() (err error) {
 	}
 	t.data, err = t.process.World().Dup()
 	t.takesGPUMemory = t.process.TakesGPUMemory()
-	t.tags, t.ready = make([]tagPool, t.process.World().Size()), make([]readySends, t.process.World().Size())
+	t.tags = make([]tagPool, t.process.World().Size())
+	for i := range t.tags {
+		t.tags[i].posted.first, t.tags[i].posted.count = 1, maxTags
+		t.tags[i].offered.first, t.tags[i].offered.count = 1+maxTags, offeredTags
+	}
+	t.ready = make([]readySends, t.process.World().Size())
 	return err
 }
 
@@ -243,8 +304,8 @@ func (t *mpiTransport) progress() (some bool) {
 		}
 		some = true
 	}
-	t.test(t.control, &t.sends, &some)
-	t.test(t.data, &t.flights, &some)
+	t.test(t.control, &t.sends, unfinishedSends, &some)
+	t.test(t.data, &t.flights, len(t.flights), &some)
 	return some
 }
 
@@ -252,15 +313,23 @@ func (t *mpiTransport) progress() (some bool) {
 func (t *mpiTransport) finished() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.closing && len(t.commands) == 0 && (len(t.sends) == 0 && (t.cause != nil || len(t.flights) == 0))
+	return t.closing && len(t.commands) == 0 && (len(t.sends) == 0 && (t.cause != nil || len(t.flights)+len(t.posted) == 0))
 }
 
-// test takes flights that have ended out of a list, and calls what waits for them, which may begin
-// others.
-func (t *mpiTransport) test(c *mpi.Comm, list *[]*flight, some *bool) {
+// unfinishedSends is how many messages of the control communicator that are not sent yet are tested
+// at once: a call takes some 80 ns, and those to a rank that is busy are many and end in order.
+const unfinishedSends = 4
+
+// test takes flights that have ended out of a list, up to a number that have not, and calls what
+// waits for them, which may begin others.
+func (t *mpiTransport) test(c *mpi.Comm, list *[]*flight, most int, some *bool) {
 	var ended []*flight
 	kept := (*list)[:0]
-	for _, f := range *list {
+	for i, f := range *list {
+		if len(kept) >= most {
+			kept = append(kept, (*list)[i:]...)
+			break
+		}
 		active := false
 		for i := range f.requests {
 			if done, s, err := c.Test(&f.requests[i]); !done {
@@ -317,6 +386,14 @@ func (t *mpiTransport) receive() bool {
 	}
 	key := Key{binary.LittleEndian.Uint64(message[1:]), binary.LittleEndian.Uint32(message[9:])}
 	a := address{s.Source, key}
+	if message[0] == mpiOffer {
+		t.offer(a)
+		return true
+	}
+	if message[0] == mpiSent {
+		t.announced(a)
+		return true
+	}
 	if message[0] == mpiGrant {
 		tag := int(binary.LittleEndian.Uint32(message[13:]))
 		if p, ok := t.waiting[a]; ok {
@@ -332,6 +409,14 @@ func (t *mpiTransport) receive() bool {
 		recv.done(copied(recv.data, data))
 	}
 	return true
+}
+
+// announced has the receive of a message tested for completion.
+func (t *mpiTransport) announced(a address) {
+	if f := t.posted[a]; f != nil {
+		delete(t.posted, a)
+		t.flights = append(t.flights, f)
+	}
 }
 
 // send sends a message of the control communicator.
@@ -380,7 +465,7 @@ func (t *mpiTransport) RecvInPlace(from int, key Key, data DeviceMemory, done fu
 
 func (t *mpiTransport) sendLarge(to int, key Key, priority int, data message, done func(error)) {
 	t.post(func() {
-		a, p := address{to, key}, pendingSend{data, priority, done}
+		a, p := address{to, key}, pendingSend{key, data, priority, done}
 		if tag, ok := t.granted[a]; ok {
 			delete(t.granted, a)
 			t.enqueue(to, tag, p)
@@ -388,6 +473,7 @@ func (t *mpiTransport) sendLarge(to int, key Key, priority int, data message, do
 			done(t.gone)
 		} else {
 			t.waiting[a] = p
+			t.send(to, keyed(mpiOffer, key, nil))
 		}
 	})
 }
@@ -420,6 +506,8 @@ func (t *mpiTransport) sendData(to int, p grantedSend) {
 		p.done(err)
 	}}
 	t.startParts(f, p.data, true, to, tag)
+	t.flights = append(t.flights, f)
+	t.send(to, keyed(mpiSent, p.key, nil))
 }
 
 func (t *mpiTransport) Recv(from int, key Key, data []byte, done func(error)) {
@@ -442,50 +530,76 @@ func (t *mpiTransport) recvLarge(from int, key Key, data message, done func(erro
 			done(t.gone)
 			return
 		}
-		t.tags[from].take(func(tag int) {
-			if t.gone != nil { // while it waited for the tag
-				t.tags[from].put(tag)
-				done(t.gone)
-				return
-			}
-			t.recvData(from, tag, key, data, done)
-		})
+		a := address{from, key}
+		t.late[a] = lateReceive{data, done}
+		p := &t.tags[from]
+		if tag, ok := p.posted.take(); ok {
+			delete(t.offers, a)
+			t.grant(a, tag)
+			return
+		}
+		p.waiting = append(p.waiting, a)
+		if t.offers[a] {
+			delete(t.offers, a)
+			t.offer(a)
+		}
 	})
 }
 
 // recvData posts the receive of a large message and tells the sender its tag.
-func (t *mpiTransport) recvData(from, tag int, key Key, data message, done func(error)) {
+func (t *mpiTransport) recvData(a address, tag tag, data message, done func(error)) {
 	f := &flight{want: data.length(), done: func(err error) {
-		t.tags[from].put(tag)
+		t.giveBack(a.from, tag)
 		done(err)
 	}}
-	t.startParts(f, data, false, from, tag)
-	t.send(from, binary.LittleEndian.AppendUint32(keyed(mpiGrant, key, nil), uint32(tag)))
+	t.startParts(f, data, false, a.from, tag.number)
+	t.posted[a] = f
+	if f.err != nil {
+		t.announced(a)
+	}
+	t.send(a.from, binary.LittleEndian.AppendUint32(keyed(mpiGrant, a.key, nil), uint32(tag.number)))
 }
 
-// take calls f with a tag, now or when there is one.
-func (p *tagPool) take(f func(tag int)) {
-	switch n := len(p.free); {
-	case n > 0:
-		tag := p.free[n-1]
-		p.free = p.free[:n-1]
-		f(tag)
-	case p.next < maxTags:
-		p.next++
-		f(p.next)
+// grant posts a receive that has waited for a tag.
+func (t *mpiTransport) grant(a address, tag tag) {
+	recv := t.late[a]
+	delete(t.late, a)
+	t.recvData(a, tag, recv.data, recv.done)
+}
+
+// offer notes that the sender of a message waits for its tag.
+func (t *mpiTransport) offer(a address) {
+	p := &t.tags[a.from]
+	_, late := t.late[a]
+	switch {
+	case t.posted[a] != nil: // the tag is on its way
+	case !late:
+		t.offers[a] = true
 	default:
-		p.waiting = append(p.waiting, f)
+		if tag, ok := p.offered.take(); ok {
+			t.grant(a, tag)
+		} else {
+			p.waitingOffered = append(p.waitingOffered, a)
+		}
 	}
 }
 
-func (p *tagPool) put(tag int) {
-	if len(p.waiting) > 0 {
-		f := p.waiting[0]
-		p.waiting = p.waiting[1:]
-		f(tag)
-		return
+// giveBack gives a tag to the next receive that waits for one of its list.
+func (t *mpiTransport) giveBack(from int, tag tag) {
+	p := &t.tags[from]
+	waiting := &p.waiting
+	if tag.list == &p.offered {
+		waiting = &p.waitingOffered
 	}
-	p.free = append(p.free, tag)
+	for len(*waiting) > 0 {
+		a := (*waiting)[0]
+		*waiting = (*waiting)[1:]
+		if _, late := t.late[a]; late {
+			t.grant(a, tag)
+			return
+		}
+	}
+	tag.list.free = append(tag.list.free, tag.number)
 }
 
 func (t *mpiTransport) Control(to int, message []byte, sent func()) {
@@ -511,6 +625,13 @@ func (t *mpiTransport) Fail(cause error) {
 			for t.ready[i].queue.length() > 0 {
 				t.ready[i].queue.pop().done(cause)
 			}
+		}
+		for a, recv := range t.late {
+			delete(t.late, a)
+			recv.done(cause)
+		}
+		for a := range t.posted {
+			t.announced(a)
 		}
 		for _, f := range slices.Clone(t.flights) {
 			if f.done != nil {
