@@ -58,7 +58,55 @@ func (l *loadEstimator) readTimes(it *Item) {
 			it.runs[k].run = h.expected().run // a guess
 		}
 	}
+	l.acceptLongRun(it)
 	l.acceptSlowTrial(it)
+	l.acceptQuickTrial(it)
+}
+
+// longTrial is the run time from which one sample of an accelerator is enough: more trials would
+// cost more time than they could save.
+const longTrial = 100 * time.Millisecond
+
+// acceptLongRun treats a run of longTrial on an accelerator as known, unless it may include
+// transfers or the pinning of memory.
+func (l *loadEstimator) acceptLongRun(it *Item) {
+	for rest := l.accelerators(it); rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		e := &it.runs[l.state.pool[p]]
+		if e.known || e.samples == 0 || e.run < longTrial {
+			continue
+		}
+		e.known = l.state.Times.of(it, l.state.Places[p].Kind).alone.Load()
+	}
+}
+
+// acceptQuickTrial treats one trial on the host as sufficient where it took less than a
+// trialFactor-th of the time of every accelerator. Without that, the slower accelerator gets work
+// until the host has run as many items as make a time known.
+func (l *loadEstimator) acceptQuickTrial(it *Item) {
+	run, ok := l.quickest(it)
+	for rest := it.Allowed; ok && rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		e := &it.runs[l.state.pool[p]]
+		if l.state.Places[p].Host && e.samples > 0 && trialFactor*e.run <= run && l.runsAlone(it, run) {
+			e.known = true
+		}
+	}
+}
+
+// runsAlone reports whether the known time of it on each accelerator is the time of its run: no
+// sample includes transfers, or they are short compared with run.
+func (l *loadEstimator) runsAlone(it *Item, run time.Duration) bool {
+	for rest := l.accelerators(it); rest != 0; {
+		p := rest.First()
+		rest = rest.Without(p)
+		if e := &it.runs[l.state.pool[p]]; e.known && !e.alone && !l.state.isLongRun(it, run, p) {
+			return false
+		}
+	}
+	return true
 }
 
 // acceptSlowTrial treats one trial on the host as sufficient where it exceeded the limit of a
