@@ -278,6 +278,20 @@ func TestVerdicts(t *testing.T) {
 				r.add(probe.Task{Ready: 1, Choice: at + 1, Start: at + 2, End: at + 5*ms, Release: at + 5*ms, Worker: int16(i % 2)})
 			}
 		}, "smp"},
+		{"devices", func(r *Run) { // the accelerator has all but one task, and is slower
+			r.add(probe.Task{Ready: 1, Choice: 2, Start: 3, End: 5 * ms, Release: 5 * ms, Kernel: "Place"})
+			for i := range 10 {
+				at := time.Duration(i) * 60 * ms
+				r.add(probe.Task{Place: 1, Ready: 1, Choice: at + 1, Start: at + 2, Launch: at + 2, End: at + 60*ms, Release: at + 60*ms, Kernel: "Place"})
+			}
+		}, "sim:0: Place runs 12 times as fast on smp, which is idle"},
+		{"devices", func(r *Run) { // the faster kind has the work
+			r.add(probe.Task{Ready: 1, Choice: 2, Start: 3, End: 60 * ms, Release: 60 * ms, Kernel: "Place"})
+			for i := range 100 {
+				at := time.Duration(i) * 5 * ms
+				r.add(probe.Task{Place: 1, Ready: 1, Choice: at + 1, Start: at + 2, Launch: at + 2, End: at + 5*ms, Release: at + 5*ms, Kernel: "Place"})
+			}
+		}, "sim:0 (it was busy"},
 		{"load", func(r *Run) { // nine in ten are on one worker, though nothing orders them
 			for i := range 20 {
 				at := time.Duration(i) * 5 * ms

@@ -37,7 +37,9 @@ const (
 	manyMessages  = 0.3                   // of the elapsed time: messages on the chain of tasks to the end
 	// Of the elapsed time: the tasks of the chain to the end, and the tasks queued before them on
 	// their accelerators.
-	longChain = 0.6
+	longChain  = 0.6
+	idleKind   = 0.3 // of the time of the lanes of a kind: below it, they are idle
+	slowerKind = 2   // the ratio of the mean times of a kernel on two kinds that the verdict names
 )
 
 // judge returns the verdict of the first test that holds. The most specific tests come first.
@@ -248,8 +250,56 @@ func (s *Summary) boundByDevices() (Verdict, bool) {
 		return Verdict{}, false
 	}
 	p := &s.Places[best]
+	if v, ok := s.boundByKind(p); ok {
+		return v, true
+	}
 	return Verdict{"devices", "bound by the work on " + p.Name,
 		fmt.Sprintf("it was busy %.0f %% of the time; the critical path is %.0f %% of the elapsed time, so more or faster devices help", 100*p.Share(p.Busy), percent(s.Critical, s.Elapsed))}, true
+}
+
+// boundByKind tests whether the kernel that took most of the time of p runs much faster on another
+// kind of device, which was idle.
+func (s *Summary) boundByKind(p *PlaceUse) (Verdict, bool) {
+	most := s.mostOn(p.Kind)
+	for i := range s.Places {
+		q := &s.Places[i]
+		quick := s.meanOn(most, q.Kind)
+		if q.Kind == p.Kind || quick <= 0 || s.busyKind(q.Kind) >= idleKind {
+			continue
+		}
+		if slow := s.meanOn(most, p.Kind); float64(slow) >= slowerKind*float64(quick) {
+			return Verdict{"devices", fmt.Sprintf("bound by the work on %s: %s runs %.3g times as fast on %s, which is idle", p.Name, most, float64(slow)/float64(quick), q.Kind),
+				fmt.Sprintf("%s was busy %.0f %% of the time and %s %.0f %%; the mean time of %s is %v on kind %s and %v on kind %s", p.Name, 100*p.Share(p.Busy), q.Kind, 100*s.busyKind(q.Kind),
+					most, Round(slow), p.Kind, Round(quick), q.Kind)}, true
+		}
+	}
+	return Verdict{}, false
+}
+
+// mostOn returns the kernel or label that ran the longest on a kind, all variants together.
+func (s *Summary) mostOn(kind string) (most string) {
+	totals := map[string]time.Duration{}
+	for _, u := range s.Kernels {
+		if u.Kind == kind {
+			totals[u.Sort] += u.Total
+			if most == "" || totals[u.Sort] > totals[most] {
+				most = u.Sort
+			}
+		}
+	}
+	return most
+}
+
+// meanOn returns the mean time of a kernel on a kind, 0 if it did not run there.
+func (s *Summary) meanOn(sort, kind string) time.Duration {
+	var total time.Duration
+	var count int64
+	for _, u := range s.Kernels {
+		if u.Sort == sort && u.Kind == kind {
+			total, count = total+u.Total, count+u.Count
+		}
+	}
+	return total / time.Duration(max(1, count))
 }
 
 // boundByRuntime tests whether an accelerator had a ready task for a large part of the run, but
