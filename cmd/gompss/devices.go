@@ -136,7 +136,7 @@ func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 	if why := notHere(p, m); why != nil {
 		return fmt.Sprintf("CPU: the Go function runs on this machine: %v", why) + unfused(k)
 	}
-	text := fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %d vectors at a time", code.Loop, o.Name(), code.Lanes, code.Unroll)
+	text := fmt.Sprintf("CPU: the iterations of the loop at %s -> lanes: %s, %d lanes, %s", code.Loop, o.Name(), code.Lanes, vectors(code.Unroll))
 	if code.Lanes == 1 {
 		text = fmt.Sprintf("CPU: the iterations of the loop at %s -> machine code of single numbers, in chunks that the workers share", code.Loop)
 	}
@@ -144,6 +144,14 @@ func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 		text += "\n  CPU: " + n
 	}
 	return text + "\n  CPU: " + variantRule(k, code)
+}
+
+// vectors describes how many vectors an iteration of the code computes.
+func vectors(n int) string {
+	if n == 1 {
+		return "one vector at a time"
+	}
+	return fmt.Sprintf("%d vectors at a time", n)
 }
 
 // scanOf returns the first loop of k that a scan directive cuts, nil for none.
@@ -161,6 +169,7 @@ func scanOf(k *ir.Kernel) (scan *ir.For) {
 func variantRule(k *ir.Kernel, code *cpu.Code) string {
 	if len(k.Globals) > 0 {
 		text := "the values that package variables had at submission; the Go function would read them itself, and never runs"
+		text += "; sim devices interpret the kernel, which takes far longer, unless it has these values as parameters"
 		if cpu.DiffersByLanes(k) == "" {
 			return "that code, or scalar code where that is measured to be faster, has " + text
 		}

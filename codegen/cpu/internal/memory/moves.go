@@ -51,6 +51,7 @@ func (g *Moves) Load(e ir.Expr, t *ir.Type) []vcode.Reg {
 		})
 		return out
 	}
+	g.noteApart(e, at)
 	if a, ok := g.smallApartOf(at, t); ok {
 		return g.loadSmallApart(a)
 	}
@@ -58,6 +59,19 @@ func (g *Moves) Load(e ir.Expr, t *ir.Type) []vcode.Reg {
 		return g.loadApart(a)
 	}
 	return g.gather(g.AsGather(at, t, e), t)
+}
+
+// farApart is a distance in bytes from which neighbouring lanes share no line of any cache.
+const farApart = 64
+
+// noteApart says that the lanes of a load read elements of a slice that lie far apart, as those of
+// neighbouring rows do.
+func (g *Moves) noteApart(e ir.Expr, at Target) {
+	x, ok := e.(*ir.Index)
+	if apart := max(at.Stride, -at.Stride); ok && x.X.Type().Kind == ir.Slice && apart >= farApart {
+		g.Note("neighbouring iterations read elements of %s that lie %d bytes apart, which lanes load one by one (gathers): "+
+			"faster is an array in which neighbouring iterations read neighbours, as its transpose", ir.Source(x.X), apart)
+	}
 }
 
 // LoadBroadcast fills a vector with one element.
