@@ -147,7 +147,7 @@ func (c *AccessCheck) inside(v *ir.Var, r analysis.Reach, may []ir.Access, verb 
 				place = "whose place depends on data"
 			}
 			c.warnOf(v, diag.Warning, r.At, what, fmt.Sprintf("the body %s %s, %s; it may lie outside %s", verb, name, place, regions),
-				"declare all of "+v.Name+", or make sure that it stays inside")
+				"declare all of "+v.Name+", or, where the program ensures that it stays inside, write //nolint:gompss at the end of the line")
 		}
 		return
 	}
@@ -176,7 +176,7 @@ func (c *AccessCheck) unproved(v *ir.Var, r analysis.Reach, verb, regions string
 	if unknown || proves && len(r.Loops) == 0 || !c.once(v, fmt.Sprint("unproved ", verb, name, proves)) {
 		return
 	}
-	why, instead := fmt.Sprintf("the body %s %s, which cannot be proved to stay inside %s", verb, name, regions), "declare all of "+v.Name+", or make sure that it stays inside"
+	why, instead := fmt.Sprintf("the body %s %s, which cannot be proved to stay inside %s", verb, name, regions), "declare all of "+v.Name+", or, where the program ensures that it stays inside, write //nolint:gompss at the end of the line"
 	severity := diag.Warning
 	if proves {
 		severity, why, instead = diag.Note, why+" before the arguments are known", "a task that goes outside is refused when it is submitted"

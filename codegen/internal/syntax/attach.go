@@ -267,12 +267,22 @@ func (a *attacher) lookalike(c *ast.Comment) {
 // lookalikes are how other languages, and fingers, write what begins a directive.
 var lookalikes = regexp.MustCompile(`(?i)^(//\s*omp\s*:|//omp\s|/[/*]\s*#?\s*pragma\s+omp\s|/\*\s*omp\s*:)\s*(\w+)`)
 
+// otherPrefix matches comments that begin as directives of another tool do, with one letter more or
+// less than omp at most.
+var otherPrefix = regexp.MustCompile(`^//(\w{2,4}):(\w+)`)
+
 // wordOfLookalike returns the directive that a comment was surely meant to be, "" where it is one
 // or was not meant.
 func wordOfLookalike(comment string) string {
-	m := lookalikes.FindStringSubmatch(comment)
-	if m == nil || strings.HasPrefix(comment, Prefix) {
+	if strings.HasPrefix(comment, Prefix) {
 		return ""
+	}
+	m := lookalikes.FindStringSubmatch(comment)
+	if m == nil {
+		m = otherPrefix.FindStringSubmatch(comment)
+		if m == nil || editDistance(strings.ToLower(m[1]), "omp") > 1 {
+			return ""
+		}
 	}
 	if word := strings.ToLower(m[2]); slices.Contains(directiveWords, word) {
 		return word

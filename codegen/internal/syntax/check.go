@@ -162,8 +162,11 @@ func (c *Clause) unknown(directive string, may []string) *lineError {
 	}
 	switch {
 	case len(takers) > 0:
-		return &lineError{c.Name.At, "clause " + n, fmt.Sprintf("directive %s does not take it", directive),
-			"put it on " + OrList(takers)}
+		instead := "put it on " + OrList(takers)
+		if slices.Contains(functionWords, directive) && !slices.ContainsFunc(takers, func(w string) bool { return slices.Contains(functionWords, w) }) {
+			instead += ", or write one of " + strings.Join(may, ", ")
+		}
+		return &lineError{c.Name.At, "clause " + n, fmt.Sprintf("directive %s does not take it", directive), instead}
 	case n == "nested":
 		return &lineError{c.Name.At, "clause nested", fmt.Sprintf("directive %s does not take it", directive),
 			"put it on parallel for"}

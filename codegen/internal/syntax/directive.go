@@ -289,6 +289,11 @@ func (l *Line) parseClauses(rest Piece) []lineError {
 
 // addWord takes a word without arguments: another construct, or a clause.
 func (l *Line) addWord(word Piece) *lineError {
+	if meant := l.misspelled(word); meant != "" {
+		err := &lineError{word.At, "directive word " + word.Text, "there is no such word", "write " + meant}
+		l.words = append(l.words, Piece{Text: meant, At: word.At})
+		return err
+	}
 	if !slices.Contains(statementWords, word.Text) {
 		l.Clauses = append(l.Clauses, Clause{Name: word})
 		return nil
@@ -302,6 +307,29 @@ func (l *Line) addWord(word Piece) *lineError {
 	}
 	l.words = append(l.words, word)
 	return nil
+}
+
+// misspelled returns the construct that word, behind others, is most likely a misspelling of; ""
+// where it is a construct or a clause, or as near to a clause.
+func (l *Line) misspelled(word Piece) string {
+	if len(l.Clauses) > 0 || !slices.Contains(statementWords, l.words[0].Text) || slices.Contains(statementWords, word.Text) {
+		return ""
+	}
+	var clauses []string
+	for _, list := range clausesOf {
+		clauses = append(clauses, list...)
+	}
+	if _, foreign := foreignClauses[word.Text]; foreign || slices.Contains(clauses, word.Text) {
+		return ""
+	}
+	meant := Nearest(word.Text, statementWords)
+	if meant == "" || slices.ContainsFunc(l.words, func(w Piece) bool { return w.Text == meant }) {
+		return ""
+	}
+	if near := Nearest(word.Text, clauses); near != "" && editDistance(word.Text, near) <= editDistance(word.Text, meant) {
+		return ""
+	}
+	return meant
 }
 
 func skipComma(p Piece) Piece {

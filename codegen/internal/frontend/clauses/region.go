@@ -107,7 +107,11 @@ func (r *kernelReader) region(what string, p syntax.Piece) (ir.Region, bool) {
 		region.Shape = r.extents(what, shape)
 	}
 	if n := max(len(region.Shape), 1); len(dims) > n {
-		r.fail(dims[n], what, tooManyDims(v, n), "give it a shape: //omp:shape "+v.Name+" "+strings.Repeat("[n]", len(dims)))
+		why, verb := tooManyDims(v, len(region.Shape)), "give it a shape"
+		if len(region.Shape) > 0 {
+			verb = "give it a shape of more dimensions"
+		}
+		r.fail(dims[n], what, why, verb+": //omp:shape "+v.Name+" "+strings.Repeat("[n]", len(dims)))
 		return ir.Region{}, false
 	}
 	for i, d := range dims {
@@ -121,8 +125,11 @@ func (r *kernelReader) region(what string, p syntax.Piece) (ir.Region, bool) {
 }
 
 func tooManyDims(v *ir.Var, n int) string {
-	if n == 1 {
+	switch n {
+	case 0:
 		return v.Name + " has one dimension"
+	case 1:
+		return v.Name + " has only the one dimension of its shape"
 	}
 	return v.Name + " has only the dimensions of its shape"
 }
