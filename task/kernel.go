@@ -345,7 +345,8 @@ func describeKernel(rt *engine.Runtime, r *engine.Record, args []any, options []
 	return wait, placeKernel(rt, r)
 }
 
-// refusedKernel returns err with the name of the kernel, and the label of the task if it has one.
+// refusedKernel returns why with the name of the kernel, the label of the task if it has one, and
+// the line that submits it.
 func refusedKernel(r *engine.Record, why error) error {
 	where := fmt.Sprintf("kernel %s", r.Kernel.Name)
 	if r.Label != "" && r.Label != r.Kernel.Name {
@@ -353,6 +354,9 @@ func refusedKernel(r *engine.Record, why error) error {
 	}
 	if r.Pos.File != "" {
 		where += fmt.Sprintf(" (%s:%d)", r.Pos.File, r.Pos.Line)
+	}
+	if pos := callerPos(); pos.File != "" {
+		return fmt.Errorf("task: %s: %w (submitted at %s:%d)", where, why, pos.File, pos.Line)
 	}
 	return fmt.Errorf("task: %s: %w", where, why)
 }

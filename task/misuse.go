@@ -89,7 +89,7 @@ func callerPos() ir.Pos {
 		f, more := frames.Next()
 		ours := (strings.HasPrefix(f.Function, ownPackage) || strings.HasPrefix(f.Function, ownInternal)) && !strings.HasSuffix(f.File, "_test.go") || strings.HasSuffix(f.File, "_gompss.go")
 		switch {
-		case f.File == "":
+		case f.File == "", strings.HasPrefix(f.Function, "runtime."): // a goroutine of the runtime
 			return ir.Pos{}
 		case !ours:
 			return ir.Pos{File: filepath.Base(f.File), Line: f.Line}
