@@ -191,6 +191,21 @@ func (p ref) precede(s *Node) bool {
 	}
 }
 
+// OnlyAfter reports whether p is the only predecessor of n that is not complete. Requires: n was
+// submitted, p is in flight and stays so, and nothing is being submitted to their domain.
+func (n *Node) OnlyAfter(p *Node) bool {
+	if n.pending.Load() != 1 {
+		return false
+	}
+	at := walk{node: p}
+	for range uint32(p.word.Load()) &^ open {
+		if *at.next() == n {
+			return true
+		}
+	}
+	return false
+}
+
 // room returns where successor i, the next one, is noted. Requires: submitting.
 func (n *Node) room(i uint32) **Node {
 	if i < nearSuccessors {

@@ -104,3 +104,83 @@ func TestReplayOrRecord_BeforeARecording(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, rt.Wait(context.Background()), task.ErrInsideTask)
 }
+
+// TestReplays_OverlapWhereTheirDataAllow holds one step of a replay: the next replay runs the steps
+// that do not depend on it, and only those.
+func TestReplays_OverlapWhereTheirDataAllow(t *testing.T) {
+	for _, spec := range []string{"smp:3,sim:1(exec=cpu)", "smp:3,sim:2(exec=cpu)"} {
+		t.Run(spec, func(t *testing.T) {
+			rt := open(t, task.Options{Devices: spec})
+			mix := kernelOf(t, Mix)
+			a, b, c := make([]uint32, 64), make([]uint32, 64), make([]uint32, 64)
+			held, reached := make(chan struct{}), make(chan int, 10)
+			n := 0
+			it, err := rt.Record(func(r *task.Recorder) error {
+				slow := r.Go(func() error { <-held; a[0]++; return nil }, task.InOut(a))
+				_, kernel := mix.Submit(r, 0, 64, 0, 64, uint32(1), b, c)
+				quick := r.Go(func() error { n++; reached <- n; return nil }, task.InOut(c), task.In(b))
+				behind := r.Go(func() error { a[0] *= 2; return nil }, task.InOut(a))
+				return errors.Join(slow, kernel, quick, behind)
+			})
+			require.NoError(t, err)
+			first, err := it.Replay()
+			require.NoError(t, err)
+			_, err = it.Replay()
+			require.NoError(t, err)
+			require.Equal(t, 1, <-reached)
+			require.Equal(t, 2, <-reached, "of the second replay, while the first has not finished")
+			select {
+			case <-first.Done():
+				t.Error("the first replay has finished")
+			default:
+			}
+			for range 3 {
+				_, err = it.Replay()
+				require.NoError(t, err)
+			}
+			close(held)
+			require.NoError(t, rt.Wait(context.Background()))
+			require.Equal(t, 5, n)
+			var wantA, wantB [64]uint32
+			for range 5 {
+				wantA[0]++
+				Mix(0, 64, 0, 64, 1, wantB[:], c)
+				wantA[0] *= 2
+			}
+			require.Equal(t, wantA[:], a)
+			require.Equal(t, wantB[:], b)
+		})
+	}
+}
+
+// TestReplays_AFailureSkipsTheReplayThatOverlaps: the replay after one that fails is skipped,
+// though some of its steps have run.
+func TestReplays_AFailureSkipsTheReplayThatOverlaps(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:3,sim:1(exec=cpu)"})
+	a, b := make([]int, 1), make([]int, 1)
+	held, reached := make(chan struct{}), make(chan struct{}, 10)
+	it, err := rt.Record(func(r *task.Recorder) error {
+		return errors.Join(
+			r.Go(func() error { <-held; a[0]++; return errBoom }, task.InOut(a)),
+			r.Go(func() error { b[0]++; reached <- struct{}{}; return nil }, task.InOut(b)))
+	})
+	require.NoError(t, err)
+	first, err := it.Replay()
+	require.NoError(t, err)
+	second, err := it.Replay()
+	require.NoError(t, err)
+	third, err := it.Replay()
+	require.NoError(t, err)
+	<-reached
+	<-reached
+	close(held)
+	require.ErrorIs(t, rt.Wait(context.Background()), errBoom)
+	require.ErrorIs(t, first.Err(), errBoom)
+	require.ErrorIs(t, second.Err(), task.ErrSkipped)
+	require.ErrorIs(t, third.Err(), task.ErrSkipped)
+	require.Equal(t, 1, a[0])
+	_, err = it.Replay()
+	require.NoError(t, err)
+	require.Error(t, rt.Wait(context.Background()))
+	require.Equal(t, 2, a[0])
+}

@@ -106,8 +106,11 @@ var ErrNotReplayed = errors.New("task: value: its iteration was not replayed yet
 // of that step, else the replay.
 func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
 	for s := scopeOf(ctx); s != nil && !s.Program(); s = s.Owner.Scope {
-		if s.Owner.Steps == &it.graph.steps {
-			return it.graph.tasks[i], nil
+		if s.Owner.Steps == nil {
+			continue
+		}
+		if t, _ := s.Owner.Steps.Run.(*replayRun); t != nil && t.it == it {
+			return t.graph.tasks[i], nil
 		}
 	}
 	it.mu.Lock()

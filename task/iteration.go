@@ -95,8 +95,10 @@ func (l *recording) followGrowth(t *memory.Table) {
 // the machine has no accelerator, the steps do not become tasks (package replay). Otherwise they
 // are children of that task and run on any device (rerun.go).
 //
-// Many replays may be in flight, of the same iteration and of others. Replays of one iteration run
-// one after the other, each with the values that its Args had when Replay was called.
+// Many replays may be in flight, of the same iteration and of others. If the steps are tasks, and
+// without Args, groups and reductions, a replay starts while the one before runs: its steps follow
+// those that they conflict with. Otherwise the replays of one iteration run one after the other,
+// each with the values that its Args had when Replay was called.
 //
 // An Iteration belongs to one runtime. Any goroutine may call its methods, but a task body must
 // not.
@@ -111,7 +113,8 @@ type Iteration struct {
 	runsMade int
 	run      replay.Run
 	failures stepFailures
-	graph    graphReplay
+	within   context.Context // of the groups
+	pipeline pipeline
 	recorder Recorder // the recorder of ReplayOrRecord
 	contents contentVersions
 	recording
@@ -245,10 +248,11 @@ func (it *Iteration) Tasks() int { return len(it.steps) }
 // Edges returns the number of recorded edges.
 func (it *Iteration) Edges() int { return len(it.succs) }
 
-// Replay submits the iteration with the values that Arg.Set has set. It runs after the earlier
-// replays but Replay does not wait for them, unless the steps write nothing, or an Arg changes the
-// accesses of a step. If steps fail, the error of the task is a *FailedError; steps that depend on
-// them are skipped.
+// Replay submits the iteration with the values that Arg.Set has set. Its steps run after those of
+// earlier replays that they depend on, but Replay does not wait for them, unless the steps write
+// nothing, or an Arg changes the accesses of a step. If steps fail, the error of the task is a
+// *FailedError; steps that depend on them are skipped, and so are later replays that were requested
+// before Wait has reported it, of which some steps may have run.
 //
 // If there are only CPU workers, the replay is one task, and idle workers help with its steps.
 // While it waits for steps that others run, its worker runs other tasks. Each running step occupies
@@ -327,6 +331,12 @@ func (it *Iteration) replay(g *engine.Group) (Task, error) {
 		return Task{}, err
 	}
 	t.group = g
+	if it.tasks {
+		t.resetGraph()
+	}
+	if it.pipeline.across == nil && it.mayOverlap() && it.last.h.Record != nil {
+		it.pipeline.across = it.findAcross()
+	}
 	t.contents, t.version = t.contents[:0], it.contents.requested
 	if it.contents.begun.Load() != t.version {
 		for i := range it.steps {
@@ -473,7 +483,17 @@ func submitIteration(rt *engine.Runtime, t *replayRun) (Task, error) {
 	if err := describeGo(rt, r, nil); err != nil {
 		return handle(rt.Root.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err)))
 	}
-	return Task{rt.Root.Commit(r)}, nil
+	overlaps := t.it.mayOverlap()
+	if overlaps {
+		t.it.runsMu.Lock()
+		t.it.pipeline.waiting = append(t.it.pipeline.waiting, t)
+		t.it.runsMu.Unlock()
+	}
+	task := Task{rt.Root.Commit(r)}
+	if overlaps {
+		t.it.advance()
+	}
+	return task, nil
 }
 
 // A stepFailures collects the errors of the steps of a replay. It implements replay.Failures.

@@ -496,10 +496,10 @@ func (r *Recorder) finish(it *Iteration) {
 	for _, a := range it.accesses {
 		it.ordered = it.ordered || a.Mode.Writes()
 	}
-	if it.tasks {
-		n := len(it.steps)
-		it.graph = graphReplay{it: it, steps: engine.StepGraph{Before: it.before, Refs: make([]deps.Ref, n), Errs: make([]*engine.Error, n)}, tasks: make([]Task, n)}
-	} else {
+	it.runsMu.Lock() // a run may still be on its way to the free list
+	it.pipeline = pipeline{}
+	it.runsMu.Unlock()
+	if !it.tasks {
 		it.prepareRun()
 	}
 	r.end()

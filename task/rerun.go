@@ -1,7 +1,6 @@
 package task
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -23,14 +22,119 @@ import (
 // they were recorded, each behind the steps that it comes after by the recorded edges. From there
 // on they are tasks as others are: the scheduler gives each a place, data are moved and kernels put
 // behind each other on their devices.
+//
+// A replay starts before the one before it has finished, if nothing else delays it: its steps then
+// come behind those steps of the one before that they conflict with. At most two replays have
+// steps in flight. Args, groups and reductions are shared by all replays, so with these a replay
+// waits for the one before.
 
 // A graphReplay is one replay of such an iteration.
 type graphReplay struct {
-	it     *Iteration
-	tasks  []Task          // the steps that were submitted
-	within context.Context // of the groups
-	steps  engine.StepGraph
+	it    *Iteration
+	tasks []Task // the steps that were submitted
+	steps engine.StepGraph
 }
+
+// A pipeline is what lets replays start before those before them have finished.
+type pipeline struct {
+	across [][]int32 // by step, its predecessors in the replay before; nil until it is needed
+	// front has no predecessors left, its steps were submitted, and it has not finished; waiting are
+	// the requested replays that have not started, in order. Both are guarded by runsMu.
+	front   *replayRun
+	waiting []*replayRun
+}
+
+// mayOverlap reports whether replays of it may have steps in flight at once.
+func (it *Iteration) mayOverlap() bool {
+	return it.tasks && len(it.args)+len(it.groups)+len(it.reductions) == 0
+}
+
+// findAcross finds the predecessors of the steps in the replay before.
+func (l *recording) findAcross() [][]int32 {
+	n := len(l.steps)
+	across := make([][]int32, n)
+	d := deps.Domain{Edges: func(succ deps.TaskID, preds []deps.TaskID) {
+		for _, p := range preds {
+			if i := int(succ) - 1 - n; i >= 0 && int(p) <= n {
+				across[i] = append(across[i], int32(p-1))
+			}
+		}
+	}}
+	for range 2 {
+		for i := range l.steps {
+			d.Submit(&deps.Node{}, l.steps[i].accesses)
+		}
+	}
+	last := -1
+	for i := range l.steps {
+		if l.steps[i].undeferred {
+			last = i
+		}
+	}
+	for i := range across {
+		if last >= 0 && !slices.Contains(across[i], int32(last)) {
+			across[i] = append(across[i], int32(last))
+		}
+	}
+	return across
+}
+
+// advance starts the first replay that waits, if it waits for the front alone.
+func (it *Iteration) advance() {
+	it.runsMu.Lock()
+	f := it.pipeline.front
+	if f == nil || len(it.pipeline.waiting) == 0 {
+		it.runsMu.Unlock()
+		return
+	}
+	t := it.pipeline.waiting[0]
+	held := f.task.Inner.Hold()
+	it.runsMu.Unlock()
+	if !held {
+		return
+	}
+	inner, last := f.task.Inner, &f.graph.steps
+	if !engine.StartBehind(t.task, f.task, func() { t.graph.steps.Last = last }) {
+		engine.Unhold(inner)
+	}
+}
+
+// leave takes t out of the replays that wait, if it is there.
+func (o *pipeline) leave(t *replayRun) {
+	if i := slices.Index(o.waiting, t); i >= 0 {
+		o.waiting = slices.Delete(o.waiting, i, i+1)
+	}
+}
+
+// Released implements replayTask.
+func (t *replayRun) Released() {
+	t.it.runsMu.Lock()
+	t.released = true
+	t.toFront()
+	t.it.runsMu.Unlock()
+	t.it.advance()
+}
+
+// toFront makes t the front, if its predecessors have finished and its steps were submitted.
+// Requires: runsMu held.
+func (t *replayRun) toFront() {
+	if t.released && t.submitted {
+		t.it.pipeline.front = t
+	}
+}
+
+// resetGraph prepares t for the steps of its iteration.
+func (t *replayRun) resetGraph() {
+	w, n := &t.graph, len(t.it.steps)
+	if len(w.tasks) != n {
+		*w = graphReplay{it: t.it, tasks: make([]Task, n), steps: engine.StepGraph{Run: t, Before: t.it.before, Across: t.it.across,
+			Refs: make([]deps.Ref, n), Errs: make([]*engine.Error, n)}}
+	}
+	w.steps.Last = nil
+}
+
+// across returns the predecessors of a step in the replay before.
+func (it *Iteration) across(i int32) []int32 { return it.pipeline.across[i] }
 
 // A taskTemplate is a task with its arguments and clauses, as it is when it has been described and
 // before it is submitted: a kernel, or a Go function with options other than accesses and a label.
@@ -236,17 +340,31 @@ func (t *replayRun) Start(r *engine.Record) {
 	s.Worker = smp.None
 	s.Pauses.Add(1) // it has no body
 	r.Inner = s
-	w := &t.it.graph
+	w := &t.graph
+	t.it.runsMu.Lock()
+	t.it.pipeline.leave(t)
+	t.it.runsMu.Unlock()
 	t.begin()
 	clear(w.steps.Errs)
+	w.steps.Scope = s
 	for i := range w.it.steps {
 		if err := w.submit(s, int32(i)); err != nil {
 			r.Fail("", err)
 			break
 		}
 	}
+	w.steps.Last = nil
 	s.End()
 	engine.EndUse(s)
+	overlaps := t.it.mayOverlap()
+	if overlaps {
+		t.it.runsMu.Lock()
+		t.submitted = true
+		t.released = t.released || !r.Life.State().Early()
+		t.toFront()
+		t.it.runsMu.Unlock()
+		t.it.advance()
+	}
 	if s.ChildFinished(engine.Holder) != nil {
 		rt.Complete(r)
 	}
@@ -316,6 +434,11 @@ func (t *replayRun) Close() {
 			t.it.rt.DropPrivates(g)
 		}
 	}
+	t.it.runsMu.Lock()
+	if t.it.pipeline.front == t {
+		t.it.pipeline.front = nil
+	}
+	t.it.runsMu.Unlock()
 	t.end()
 }
 

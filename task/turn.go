@@ -152,7 +152,10 @@ type replayRun struct {
 	group     *engine.Group
 	body      func() error // of the task, where the steps are none
 	task      *engine.Record
-	next      *replayRun // in the free list
+	graph     graphReplay // where the steps are tasks
+	submitted bool        // all steps were submitted; guarded by runsMu
+	released  bool        // the predecessors have finished; guarded by runsMu
+	next      *replayRun  // in the free list
 }
 
 // takeRun returns an unused replayRun.
@@ -178,6 +181,8 @@ func (it *Iteration) takeRun() *replayRun {
 func (t *replayRun) Release() {
 	t.it.runsMu.Lock()
 	defer t.it.runsMu.Unlock()
+	t.it.pipeline.leave(t)
+	t.submitted, t.released = false, false
 	t.next, t.it.freeRuns = t.it.freeRuns, t
 }
 
@@ -210,14 +215,14 @@ func (t *replayRun) end() {
 
 // renewGroups lets groups that were cancelled in the replay before begin again, inside ctx.
 func (it *Iteration) renewGroups(ctx context.Context) {
-	fresh := it.graph.within == ctx
+	fresh := it.within == ctx
 	for _, g := range it.groups {
 		fresh = fresh && g.Ctx.Err() == nil
 	}
 	if fresh {
 		return
 	}
-	it.graph.within = ctx
+	it.within = ctx
 	for _, g := range it.groups { // the outer ones are first
 		outer := ctx
 		if g.Outer != nil {

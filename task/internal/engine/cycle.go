@@ -87,6 +87,10 @@ func (rt *Runtime) release(r *Record) {
 // makeReady appends s, whose predecessors have finished, to ready, or to ended if it will not run.
 // by is the last predecessor, nil if there was none.
 func (rt *Runtime) makeReady(s, by *Record, ended, ready *RecordList) {
+	if s.Kind == ReplayBody && s.Life.State().Early() {
+		replayReleased(s, by)
+		return
+	}
 	if via := s.poison.Load(); via != nil && !s.Traits.Is(life.IgnoresFailures) {
 		s.skip(via)
 		ended.Push(s)

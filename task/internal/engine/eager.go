@@ -312,6 +312,10 @@ func (e *eagerLaunch) nextEager(p sched.PlaceID, held bool) (r *Record, tokens b
 // finished. by is the last
 // one, nil where r was submitted too late to know.
 func (e *eagerLaunch) predecessorsDone(r, by *Record) {
+	if r.Kind == ReplayBody {
+		replayReleased(r, by)
+		return
+	}
 	if e.rt.Observers.HasObserver {
 		r.lastPredecessor = lastPredecessor{}
 		if by != nil && by.Trace.End > 0 {

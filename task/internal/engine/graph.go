@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
+	"github.com/gompss/gompss/task/internal/state"
 )
 
 // A graph contains the tasks in flight, their dependences, and the data that became undefined by
@@ -476,6 +477,16 @@ func (rt *Runtime) addStep(r *Record) (ready, start bool) {
 			r.poison.CompareAndSwap(nil, e)
 		}
 	}
+	if last := w.Last; last != nil {
+		last.Scope.Submitting.Lock() // a predecessor that fails has its error here, or passes it on by the edge
+		defer last.Scope.Submitting.Unlock()
+		for _, p := range w.Across(r.Step) {
+			w.preds = append(w.preds, last.Refs[p])
+			if e := last.Errs[p]; e != nil {
+				r.poison.CompareAndSwap(nil, e)
+			}
+		}
+	}
 	if rt.Observers.Recorder == nil || r.Kind.Waits() {
 		return rt.commitEdges(r, d, d.EnterAfter(&r.Node, w.preds))
 	}
@@ -484,4 +495,70 @@ func (rt *Runtime) addStep(r *Record) (ready, start bool) {
 	ready, start = rt.commitEdges(r, d, d.EnterAfter(&r.Node, w.preds))
 	rt.Observers.observeAccesses(scope, id, nil)
 	return ready, start
+}
+
+// StartBehind starts r, a replay, before its predecessor p, the replay before, has finished, if
+// nothing else delays it, and reports whether it did: the steps of r follow those of p one by one.
+// Started is called before the steps are submitted.
+// Requires: a hold of p, which StartBehind takes over if it reports true.
+func StartBehind(r, p *Record, started func()) bool {
+	rt := r.RT
+	rt.Root.Submitting.Lock()
+	behind := !rt.Window.Full() && r.Life.State() == state.Blocked && r.poison.Load() == nil && r.Node.OnlyAfter(&p.Node)
+	if behind {
+		r.Life.Enter(state.Launch)
+		started()
+	}
+	rt.Root.Submitting.Unlock()
+	if behind {
+		inner := p.Inner
+		rt.Background.run(func() {
+			r.Replay.Start(r)
+			Unhold(inner)
+		})
+	}
+	return behind
+}
+
+// Hold keeps the task of a replay, whose steps were all submitted, from finishing. It reports false
+// if all steps have finished. Requires: the scope of the steps is not closed meanwhile.
+func (o *offspring) Hold() bool {
+	for {
+		n := o.Pending.Load()
+		if n == 0 {
+			return false
+		}
+		if o.Pending.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Unhold ends a hold.
+func Unhold(s *Scope) { s.RT.Complete(s.ChildFinished(1)) }
+
+// replayReleased records that the predecessors of r, a replay that was started behind them, have
+// finished. by is the last of them.
+func replayReleased(r, by *Record) {
+	rt := r.RT
+	if rt.Observers.Watched() {
+		rt.Observers.observeReady(r, by)
+	}
+	inner := r.Inner
+	held := inner.Hold() // otherwise r may finish, and be another task, after the event
+	switch {
+	case r.Life.Race(state.Release) == state.End:
+		finishReplay(r)
+	case held:
+		r.Replay.Released()
+		Unhold(inner)
+	}
+}
+
+// finishReplay ends r, a replay that was started behind its predecessors.
+func finishReplay(r *Record) {
+	if via := r.poison.Load(); via != nil {
+		r.skip(via)
+	}
+	closeComplete(r)
 }

@@ -273,12 +273,24 @@ func (rt *Runtime) Complete(r *Record) {
 	}
 	switch {
 	case r == nil:
-	case !rt.Topology.memoryOnHost(r.Inner): // this goroutine may have to enqueue the copies
-		rt.Background.run(func() { rt.closeScope(r); rt.RetireUnscheduled(r) })
+	case r.Kind == ReplayBody && r.Life.State().Early():
+		if r.Life.Race(state.KernelEnd) == state.End {
+			finishReplay(r)
+		}
 	default:
-		rt.closeScope(r)
-		rt.RetireUnscheduled(r)
+		closeComplete(r)
 	}
+}
+
+// closeComplete ends a task whose body and children have finished.
+func closeComplete(r *Record) {
+	rt := r.RT
+	if !rt.Topology.memoryOnHost(r.Inner) { // this goroutine may have to enqueue the copies
+		rt.Background.run(func() { rt.closeScope(r); rt.RetireUnscheduled(r) })
+		return
+	}
+	rt.closeScope(r)
+	rt.RetireUnscheduled(r)
 }
 
 // Forget removes a buffer from the graph of s.

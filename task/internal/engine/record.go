@@ -193,11 +193,18 @@ type replayTask interface {
 	Close()
 	// Release is called when the record is freed.
 	Release()
+	// Released is called when the predecessors of r, which was started before they had finished, have
+	// finished.
+	Released()
 }
 
 // A StepGraph is the graph of the steps of one replay that are tasks.
 type StepGraph struct {
+	Run    any                      // of the caller: the replay
 	Before func(step int32) []int32 // the predecessors of a step
+	Across func(step int32) []int32 // its predecessors in the replay before
+	Last   *StepGraph               // of the replay before, if that has not finished
+	Scope  *Scope                   // of the replay
 	Refs   []deps.Ref               // the submitted steps, by number
 	Errs   []*Error                 // of steps that failed or were skipped; guarded by Submitting of the replay's scope
 	preds  []deps.Ref               // of the step that is being submitted

@@ -24,10 +24,11 @@ const (
 	// Offered: Blocked, and in the queue of an accelerator that may launch it behind its
 	// predecessors.
 	Offered
-	// Enqueued: launched on an accelerator behind predecessors that have not finished.
+	// Enqueued: launched on an accelerator behind predecessors that have not finished; a replay, with
+	// its steps submitted behind those of the replay before.
 	Enqueued
-	// Ended: its kernel has finished on the accelerator; its predecessors are not yet known to have
-	// finished.
+	// Ended: its kernel has finished on the accelerator, or its steps have; its predecessors are not
+	// yet known to have finished.
 	Ended
 	// Caught: launched behind predecessors, which have finished since.
 	Caught
