@@ -31,6 +31,7 @@ var laws = map[string]int{
 	"files":    25, // source files of a package, generated ones left out
 	"fields":   20, // of a struct
 	"methods":  40, // of a type
+	"spread":   6,  // files with methods of a type
 	"booleans": 3,  // fields of a struct
 	"wide":     0,  // lines of comments of a folder at the root beyond commentColumns
 	"words":    0,  // comments of a folder at the root with a replaced word
@@ -65,6 +66,7 @@ func TestLayers_LawsCatchGrowth(t *testing.T) {
 	found := map[string]int{"fields p.Big": 30, "fields p.Small": 20, "methods p.Big": 41}
 	require.Empty(t, lawProblems(found, []excess{{"fields", "p.Big", 30, "r"}, {"methods", "p.Big", 41, "r"}}))
 	require.Len(t, lawProblems(found, []excess{{"fields", "p.Big", 29, "r"}}), 2)
+	require.Len(t, lawProblems(map[string]int{"spread p.Wide": 7, "spread p.Narrow": 6}, nil), 1)
 	require.Len(t, lawProblems(found, []excess{{"fields", "p.Big", 30, "r"}, {"methods", "p.Big", 41, "r"}, {"fields", "p.Small", 25, "r"}}), 1)
 }
 
@@ -149,11 +151,16 @@ func measureFile(path string, found map[string]int) error {
 	dir := filepath.ToSlash(filepath.Dir(path))
 	root, _, _ := strings.Cut(dir, "/")
 	found["files "+dir]++
+	here := map[string]bool{} // types with methods in this file
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if name := receiverOf(d); name != "" {
 				found["methods "+dir+"."+name]++
+				if !here[name] {
+					here[name] = true
+					found["spread "+dir+"."+name]++
+				}
 			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {

@@ -97,7 +97,7 @@ func (w *World) bringHome(ctx context.Context, s Saved) error {
 	if err := w.readHome(region); err != nil {
 		return err
 	}
-	return w.await(ctx, region, s.access)
+	return await(w, ctx, region, s.access)
 }
 
 func (w *World) readHome(region deps.Region) error {

@@ -34,12 +34,12 @@ func Gather[T any](ctx context.Context, rt *task.Runtime, root int, x []T) error
 	if err != nil || w.rank != root {
 		return err
 	}
-	return w.await(ctx, region, task.In(x))
+	return await(w, ctx, region, task.In(x))
 }
 
 // await waits on this rank until a region can be read, which access names, too. It returns the
 // failure of the job where there is one.
-func (w *World) await(ctx context.Context, region deps.Region, access task.Option) error {
+func await(w *World, ctx context.Context, region deps.Region, access task.Option) error {
 	// A wait for memory that no task of this rank has used would be refused.
 	err := w.local.Go("await", []deps.Access{{Region: region, Mode: deps.In}}, 0, func(*task.Scope) error { return nil })
 	if err == nil {

@@ -501,3 +501,13 @@ func (c *control) listen() {
 		w.fail(silent, fmt.Errorf("silent for %v, when rank %d had submitted %d tasks", w.options.Silence, w.rank, sequence))
 	}
 }
+
+// Simulate runs what was submitted to a world of Simulated, from the start.
+func (w *World) Simulate() (Simulation, error) {
+	if w.simulation == nil {
+		return Simulation{}, errors.New("dist: simulate: the world is not one of Simulated")
+	}
+	w.lock()
+	defer w.mu.Unlock()
+	return w.simulation.run(), nil
+}

@@ -53,16 +53,6 @@ func Simulated(m Model) (*World, error) {
 	return w, nil
 }
 
-// Simulate runs what was submitted to a world of Simulated, from the start.
-func (w *World) Simulate() (Simulation, error) {
-	if w.simulation == nil {
-		return Simulation{}, errors.New("dist: simulate: the world is not one of Simulated")
-	}
-	w.lock()
-	defer w.mu.Unlock()
-	return w.simulation.run(), nil
-}
-
 // A simulation is the graph of the tasks and messages of all ranks.
 type simulation struct {
 	model    Model

@@ -95,7 +95,7 @@ func evaluateReductions(rt *engine.Runtime, r *engine.Record) error {
 			return err
 		}
 	}
-	return r.CheckReductions()
+	return engine.CheckReductions(r)
 }
 
 // evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.

@@ -122,7 +122,7 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 		return err
 	}
 	for {
-		g.core.RT.Awaits()
+		engine.Awaits(g.core.RT)
 		if err := waitTasks(&g.core, o.ctx); err != nil {
 			return withStatus(g.core.RT, err, 0)
 		}
@@ -196,7 +196,7 @@ func endGroupReductions(g *engine.Group) {
 	clear(s.Reductions[len(kept):])
 	s.Reductions = kept
 	s.Submitting.Unlock()
-	s.RT.StartAll(&ready)
+	engine.StartAll(s.RT, &ready)
 }
 
 // followGroupGrowth updates the written data of g for buffers that have been merged into others.

@@ -177,31 +177,6 @@ type use struct {
 	box    *box
 }
 
-// Record calls build, which submits the tasks of one iteration to the recorder, and returns their
-// graph. No task runs yet.
-//
-// All tasks that are recorded after a task with If(false), or after a kernel whose if clause is
-// false, depend on it. All tasks that are recorded after the Wait of a Group depend on the tasks of
-// the group. Reductions are combined before a task that accesses the same elements in another mode,
-// and at the end of the iteration.
-//
-// Errors: the error of build; errors of the submissions.
-func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
-	if !rt.usable() {
-		return nil, rt.unusable("Runtime.Record")
-	}
-	if rt.core.World != nil {
-		return nil, errNoReplay
-	}
-	it := &Iteration{rt: &rt.core}
-	r := &Recorder{rt: &rt.core, it: it}
-	if err := r.collect(build); err != nil {
-		return nil, err
-	}
-	r.finish(it)
-	return it, nil
-}
-
 // ErrNotRecordable means that a recorded task does not support an option.
 var ErrNotRecordable = errors.New("not possible in a recorded iteration")
 

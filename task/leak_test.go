@@ -19,7 +19,10 @@ func TestLeaksAreFound(t *testing.T) {
 	require.NoError(t, rt.core.Ready.Sched.Prepare(&item, rt.core.Topology.HostOnly(), []sched.Tokens{{Kind: "smp", Count: 40}}))
 	var node deps.Node
 	for what, lose := range map[string]func() (found func()){
-		"records: 1":             func() func() { r := rt.core.Root.TakeRecord(); return func() { rt.core.Root.PutRecord(r, -1) } },
+		"records: 1": func() func() {
+			r := engine.TakeRecord(&rt.core.Root)
+			return func() { engine.PutRecord(&rt.core.Root, r, -1) }
+		},
 		"details of records: 1":  func() func() { d := rt.core.FreeDetails.Get(&rt.core); return func() { rt.core.FreeDetails.Put(d) } },
 		"tasks in the window: 1": func() func() { rt.core.Window.Enter(); return func() { rt.core.Window.Leave(-1) } },
 		"tokens of smp: 40": func() func() {

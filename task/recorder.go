@@ -221,7 +221,7 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 	s := step{stepContent: stepContent{body: body, nested: nested, label: engine.Unlabelled}, uses: int32(len(r.fresh.uses))}
 	var accesses []deps.Access
 	var ready engine.RecordList
-	defer r.rt.StartAll(&ready)
+	defer engine.StartAll(r.rt, &ready)
 	r.rt.Root.Submitting.Lock()
 	defer r.rt.Root.Submitting.Unlock()
 	for i := range options {

@@ -234,7 +234,7 @@ func (d *taskTemplate) takeGrown(r *engine.Record, wait bool) error {
 	}
 	d.take(r, wait)
 	_, err := s.Abort(r, nil)
-	rt.StartAll(&ready)
+	engine.StartAll(rt, &ready)
 	return err
 }
 
@@ -394,7 +394,7 @@ func (w *graphReplay) submit(s *engine.Scope, i int32) error {
 		r.Traits.Set(life.Relaxed, engine.HasConcurrent(r))
 		r.Item.Allowed = w.it.rt.Topology.HostOnly()
 	}
-	if err := w.it.rt.Ready.PrepareStep(r); err != nil {
+	if err := engine.PrepareStep(&w.it.rt.Ready, r); err != nil {
 		_, err = s.Abort(r, err)
 		return err
 	}

@@ -267,7 +267,7 @@ func startRuntime(rt *engine.Runtime, o Options, reads bool) error {
 	rt.Buffers.Add = rt.Topology.AddBuffer
 	rt.Buffers.Drop = func(b *memory.Buffer) error { return dropBuffer(rt, b) }
 	rt.Buffers.DropPart = func(b *memory.Buffer) error { return rt.Topology.Machine.DropBuffer(b.ID) }
-	rt.Sweeps.Open(&rt.Buffers, memory.Program{Submitting: &rt.Root.Submitting, Describing: rt.Callers.WaitForCurrent, Uses: rt.Root.UsesBuffer, Leaked: rt.Log.NoteLeak})
+	rt.Sweeps.Open(&rt.Buffers, memory.Program{Submitting: &rt.Root.Submitting, Describing: rt.Callers.WaitForCurrent, Uses: func(b *memory.Buffer) bool { return engine.UsesBuffer(&rt.Root, b) }, Leaked: rt.Log.NoteLeak})
 	watchContext(rt, o.Context) // before the first worker starts, because a task may end the context
 	if workers > 0 {
 		rt.Pool.States = make([]engine.WorkerState, workers)
@@ -409,4 +409,11 @@ func startWorkers(rt *engine.Runtime) (err error) {
 	rt.Pool.Simple.Start(rt.Pool.Workers)
 	rt.Exec.Start(rt.Pool.Workers)
 	return err
+}
+
+// World returns the world of the runtime, nil where it has none.
+func (rt *Runtime) World() World {
+	rt.mustBeUsable("Runtime.World")
+	w, _ := rt.core.World.(World)
+	return w
 }

@@ -56,8 +56,8 @@ func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 }
 
 func waitChildren(s *engine.Scope, ctx context.Context) error {
-	s.PauseCheck()
-	defer s.ResumeCheck()
+	engine.PauseCheck(s)
+	defer engine.ResumeCheck(s)
 	s.WaitMu.Lock()
 	defer s.WaitMu.Unlock()
 	if ctx != nil {
@@ -217,8 +217,6 @@ type Submitter interface {
 
 func (s *Scope) submitter() (*engine.Scope, *engine.Group) { return &s.core, s.core.Group }
 
-func (rt *Runtime) submitter() (*engine.Scope, *engine.Group) { return &rt.core.Root, nil }
-
 // Go submits a child task that runs body: see Runtime.Go.
 func (s *Scope) Go(body func() error, options ...Option) (Task, error) {
 	if !s.usable() {
@@ -283,7 +281,7 @@ func coverError(s *engine.Scope, r *engine.Record) error {
 			return uncoveredError(s, r, a)
 		}
 		if a.Mode == deps.Concurrent && s.Shares(a) {
-			if r.Traits.Set(life.HostOnly, true); r.Alone() { // alone on the host, the kernel would wait for its parent
+			if r.Traits.Set(life.HostOnly, true); engine.Alone(r) { // alone on the host, the kernel would wait for its parent
 				return errSharedKernel
 			}
 		}

@@ -62,33 +62,6 @@ type KernelRecorder struct {
 	err   error
 }
 
-// RecordKernels calls build, which submits kernels to the recorder instead of a runtime, and
-// returns the sequence. The arguments keep their recorded values in replays, but for those of
-// ReplayOrRecord.
-//
-// Commutative steps and reductions run in the order in which they were recorded. So do steps that
-// need tokens; the sequence holds the maximum that one of them needs. Steps that are recorded after
-// a step whose if clause is false depend on it. The priorities of the steps have no effect: Replay
-// sets one for the sequence.
-//
-// If a step uses memory around a buffer that was used before, so that the buffer grows,
-// RecordKernels calls build again.
-//
-// Errors: the error of build; the errors of Kernel.Submit; no accelerator that can run all kernels.
-func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
-	if !rt.usable() {
-		return nil, rt.unusable("Runtime.RecordKernels")
-	}
-	if build == nil {
-		return nil, errNoBuild
-	}
-	made, err := recordSequence(&rt.core, label, build)
-	if err != nil {
-		return nil, err
-	}
-	return &KernelIteration{rt: &rt.core, sequence: *made}, nil
-}
-
 // recordSequence calls build until no buffer grows meanwhile.
 func recordSequence(rt *engine.Runtime, label string, build func(*KernelRecorder) error) (*sequence, error) {
 	for range recordTries {

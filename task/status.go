@@ -114,7 +114,7 @@ func reportTask(rt *engine.Runtime, v *engine.Sighting, queued, locked bool) pro
 	case queued:
 		k.State, k.Waits = "ready", "a CPU worker"
 	case locked && !v.Copy.Traits.Is(life.Simple) && rt.Observers.ItemQueued(v):
-		k.State, k.Waits = "ready", rt.Ready.WantsPlace(v)
+		k.State, k.Waits = "ready", engine.WantsPlace(&rt.Ready, v)
 	case v.State.Wants():
 		k.State, k.Waits = "waiting", "a CPU worker, to go on"
 	case locked && !v.Copy.Traits.Is(life.Simple) && v.At < 0 && v.Copy.Traits.Is(life.Relaxed):
@@ -249,7 +249,7 @@ func leakOf(rt *engine.Runtime) error {
 		engine.AddLeak(e, "regions of tasks in the graph", int64(d.Busy()))
 	}
 	engine.AddLeak(e, "commutative regions of tasks", int64(rt.Root.Exclusion.Len()))
-	rt.Ready.LeakOfScheduler(e)
+	engine.LeakOfScheduler(&rt.Ready, e)
 	leakOfRecords(rt, e)
 	leakOfPrivates(rt, e)
 	if text := rt.Topology.Machine.Leak(); text != "" {

@@ -173,7 +173,7 @@ func endReductions(s *engine.Scope) {
 	s.SubmitMerges(&ready)
 	s.CloseReductions(nil, &ready)
 	s.Submitting.Unlock()
-	s.RT.StartAll(&ready)
+	engine.StartAll(s.RT, &ready)
 }
 
 func describeGo(rt *engine.Runtime, r *engine.Record, options []Option) (err error) {
@@ -187,7 +187,7 @@ func describeGo(rt *engine.Runtime, r *engine.Record, options []Option) (err err
 	if err := coverError(r.Scope, r); err != nil {
 		return err
 	}
-	if err := r.CheckReductions(); err != nil {
+	if err := engine.CheckReductions(r); err != nil {
 		return err
 	}
 	if err := checkRetry(r, options); err != nil {
@@ -466,7 +466,7 @@ func goPlain(s *engine.Scope, body func() error, options []Option) (Task, error)
 	if err := s.LockSubmission(rt.Ctx); err != nil {
 		return Task{}, err
 	}
-	r := s.TakeRecord()
+	r := engine.TakeRecord(s)
 	r.Body = body // the error of a refused task contains its line
 	if err := describePlain(&s.Declared, s, options); err != nil {
 		return handle(s.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err)))
@@ -501,4 +501,99 @@ func describePlain(list *[]deps.Access, s *engine.Scope, options []Option) error
 	}
 	*list = out
 	return nil
+}
+
+// RecordKernels calls build, which submits kernels to the recorder instead of a runtime, and
+// returns the sequence. The arguments keep their recorded values in replays, but for those of
+// ReplayOrRecord.
+//
+// Commutative steps and reductions run in the order in which they were recorded. So do steps that
+// need tokens; the sequence holds the maximum that one of them needs. Steps that are recorded after
+// a step whose if clause is false depend on it. The priorities of the steps have no effect: Replay
+// sets one for the sequence.
+//
+// If a step uses memory around a buffer that was used before, so that the buffer grows,
+// RecordKernels calls build again.
+//
+// Errors: the error of build; the errors of Kernel.Submit; no accelerator that can run all kernels.
+func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
+	if !rt.usable() {
+		return nil, rt.unusable("Runtime.RecordKernels")
+	}
+	if build == nil {
+		return nil, errNoBuild
+	}
+	made, err := recordSequence(&rt.core, label, build)
+	if err != nil {
+		return nil, err
+	}
+	return &KernelIteration{rt: &rt.core, sequence: *made}, nil
+}
+
+// Record calls build, which submits the tasks of one iteration to the recorder, and returns their
+// graph. No task runs yet.
+//
+// All tasks that are recorded after a task with If(false), or after a kernel whose if clause is
+// false, depend on it. All tasks that are recorded after the Wait of a Group depend on the tasks of
+// the group. Reductions are combined before a task that accesses the same elements in another mode,
+// and at the end of the iteration.
+//
+// Errors: the error of build; errors of the submissions.
+func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
+	if !rt.usable() {
+		return nil, rt.unusable("Runtime.Record")
+	}
+	if rt.core.World != nil {
+		return nil, errNoReplay
+	}
+	it := &Iteration{rt: &rt.core}
+	r := &Recorder{rt: &rt.core, it: it}
+	if err := r.collect(build); err != nil {
+		return nil, err
+	}
+	r.finish(it)
+	return it, nil
+}
+
+func (rt *Runtime) submitter() (*engine.Scope, *engine.Group) { return &rt.core.Root, nil }
+
+// ReplayOrRecord is Iteration.ReplayOrRecord for an iteration that may not have been recorded: the
+// first call records the zero Iteration. So a loop that submits the same tasks in each turn becomes
+// a loop of replays by this call around its body.
+//
+//	var step task.Iteration
+//	for range turns {
+//		_, _, err := rt.ReplayOrRecord(&step, func(r *task.Recorder) error { return submitAll(r) })
+//	}
+//
+// Errors: as for the method of Iteration; an iteration of another runtime.
+func (rt *Runtime) ReplayOrRecord(it *Iteration, build func(*Recorder) error) (t Task, changed bool, err error) {
+	if !rt.usable() {
+		return Task{}, false, rt.unusable("Runtime.ReplayOrRecord")
+	}
+	switch {
+	case it == nil:
+		return Task{}, false, misuse("Runtime.ReplayOrRecord", errNilHandle)
+	case rt.core.World != nil:
+		return Task{}, false, errNoReplay
+	}
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if it.rt != nil && it.rt != &rt.core {
+		return Task{}, false, fmt.Errorf("task: replay: %w: want the runtime that has recorded it", ErrNotRecordable)
+	}
+	if err := (&Iteration{rt: &rt.core}).inBody("Runtime.ReplayOrRecord"); err != nil {
+		return Task{}, false, err
+	}
+	if it.rt != nil {
+		return it.replayOrRecord(build)
+	}
+	r := &Recorder{rt: &rt.core, it: it}
+	if err := r.collect(build); err != nil {
+		return Task{}, false, err
+	}
+	it.rt = &rt.core
+	r.finish(it)
+	t, err = it.replay(nil)
+	return t, true, err
 }

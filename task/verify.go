@@ -1,7 +1,6 @@
 package task
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gompss/gompss/deps"
@@ -33,47 +32,6 @@ func (it *Iteration) ReplayOrRecord(build func(*Recorder) error) (t Task, change
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	return it.replayOrRecord(build)
-}
-
-// ReplayOrRecord is Iteration.ReplayOrRecord for an iteration that may not have been recorded: the
-// first call records the zero Iteration. So a loop that submits the same tasks in each turn becomes
-// a loop of replays by this call around its body.
-//
-//	var step task.Iteration
-//	for range turns {
-//		_, _, err := rt.ReplayOrRecord(&step, func(r *task.Recorder) error { return submitAll(r) })
-//	}
-//
-// Errors: as for the method of Iteration; an iteration of another runtime.
-func (rt *Runtime) ReplayOrRecord(it *Iteration, build func(*Recorder) error) (t Task, changed bool, err error) {
-	if !rt.usable() {
-		return Task{}, false, rt.unusable("Runtime.ReplayOrRecord")
-	}
-	switch {
-	case it == nil:
-		return Task{}, false, misuse("Runtime.ReplayOrRecord", errNilHandle)
-	case rt.core.World != nil:
-		return Task{}, false, errNoReplay
-	}
-	it.mu.Lock()
-	defer it.mu.Unlock()
-	if it.rt != nil && it.rt != &rt.core {
-		return Task{}, false, fmt.Errorf("task: replay: %w: want the runtime that has recorded it", ErrNotRecordable)
-	}
-	if err := (&Iteration{rt: &rt.core}).inBody("Runtime.ReplayOrRecord"); err != nil {
-		return Task{}, false, err
-	}
-	if it.rt != nil {
-		return it.replayOrRecord(build)
-	}
-	r := &Recorder{rt: &rt.core, it: it}
-	if err := r.collect(build); err != nil {
-		return Task{}, false, err
-	}
-	it.rt = &rt.core
-	r.finish(it)
-	t, err = it.replay(nil)
-	return t, true, err
 }
 
 // replayOrRecord is ReplayOrRecord. Requires: mu held.

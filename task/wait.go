@@ -57,7 +57,7 @@ func (t Task) Wait(ctx context.Context) error {
 		return t.h.Err()
 	default:
 	}
-	t.h.RT.Awaits()
+	engine.Awaits(t.h.RT)
 	return t.waitContext("Task.Wait", ctx)
 }
 
@@ -132,7 +132,7 @@ func waitAll(rt *engine.Runtime, ctx context.Context, o WaitOption) error {
 func waitHere(rt *engine.Runtime, o WaitOption) error {
 	for {
 		endReductions(&rt.Root)
-		rt.Awaits()
+		engine.Awaits(rt)
 		if err := rt.Window.Wait(0, o.ctx); err != nil {
 			return withStatus(rt, err, 0)
 		}
@@ -308,7 +308,7 @@ func waitOn(s *engine.Scope, call string, ctx context.Context, accesses []Option
 	case err != nil:
 		return err
 	}
-	s.RT.Awaits()
+	engine.Awaits(s.RT)
 	if awaitUntil(s, t, ctx) {
 		return s.RT.Log.ForgetError(t.h)
 	}

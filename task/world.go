@@ -446,13 +446,6 @@ func (l *LocalTasks) WaitOn(ctx context.Context, accesses ...Option) error {
 	return waitOn(&l.rt.Root, "Runtime.WaitOn", ctx, accesses)
 }
 
-// World returns the world of the runtime, nil where it has none.
-func (rt *Runtime) World() World {
-	rt.mustBeUsable("Runtime.World")
-	w, _ := rt.core.World.(World)
-	return w
-}
-
 // OnRank has the task run on a rank of the runtime's World, in place of the one that owns what it
 // writes. A runtime without a World is rank 0, and ignores it.
 func OnRank(rank int) Option { return Option{kind: rankOption, n: int64(rank)} }

@@ -28,12 +28,12 @@ type thread struct {
 	known   *knowledge
 }
 
-// run executes t until it stops. The switch is the whole of the interpreter: one case for each
+// execute executes t until it stops. The switch is the whole of the interpreter: one case for each
 // operation. What a kernel does in most turns of a loop stands in the switch itself: with the
 // operations on floating-point numbers in a second function Forces took a fifth more processor
 // time, with indexed accesses in one the sum of int32 arrays a sixth: go test ./codegen/simt -run
 // '^$' -bench .
-func (m *machine) run(t *thread) status {
+func execute(m *machine, t *thread) status {
 	ins, regs, segs := m.code.ins, t.regs, m.segments
 	m.current = t
 	segs[privateSegment] = t.private
@@ -225,7 +225,7 @@ func (m *machine) run(t *thread) status {
 			t.pc = int32(pc - 1)
 			return waiting
 		default:
-			if !m.rare(in, regs, pc-1) {
+			if !rare(m, in, regs, pc-1) {
 				return m.fail(t, pc, n)
 			}
 		}
@@ -284,7 +284,7 @@ func store(m *machine, in *instr, regs []uint64, pc int) {
 }
 
 // rare executes the operations that may cost a call; it reports false where one fails.
-func (m *machine) rare(in *instr, regs []uint64, pc int) bool {
+func rare(m *machine, in *instr, regs []uint64, pc int) bool {
 	switch in.op {
 	case opMinS:
 		regs[in.a] = uint64(min(int64(regs[in.b]), int64(regs[in.c])))

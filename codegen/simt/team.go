@@ -73,7 +73,7 @@ func (m *machine) launch(c *code, grid Grid) error {
 	teams, threads := make([]int, grid.Teams), make([]int, grid.Threads)
 	m.random.order(teams)
 	if c.launch.Cooperative {
-		return m.runWhole(teams, threads)
+		return runWhole(m, teams, threads)
 	}
 	for _, team := range teams {
 		if err := m.runTeam(team, threads); err != nil {
@@ -160,7 +160,7 @@ func (m *machine) runTeam(team int, order []int) error {
 	t := m.threads[0]
 	for _, id := range order {
 		m.begin(t, id)
-		if m.run(t) == failed {
+		if execute(m, t) == failed {
 			return m.err
 		}
 	}
@@ -185,7 +185,7 @@ func (m *machine) runThreads(order []int) (met bool, err error) {
 		for _, id := range order {
 			t := m.threads[id]
 			if t.status == ready {
-				t.status = m.run(t)
+				t.status = execute(m, t)
 			}
 			if t.status == failed {
 				return false, m.err

@@ -11,7 +11,7 @@ type paused struct {
 
 // runWhole runs a grid whose teams wait for each other: each team as far as it comes, in a new
 // order after each grid barrier. Threads that wait for teams that will not come are divergent.
-func (m *machine) runWhole(teams, order []int) error {
+func runWhole(m *machine, teams, order []int) error {
 	list := make([]*paused, len(teams))
 	for _, team := range teams {
 		list[team] = newPaused(m, team)
@@ -19,7 +19,7 @@ func (m *machine) runWhole(teams, order []int) error {
 	for {
 		ended := 0
 		for _, team := range teams {
-			met, err := m.resume(list[team], order)
+			met, err := resume(m, list[team], order)
 			if err != nil {
 				return err
 			}
@@ -34,7 +34,7 @@ func (m *machine) runWhole(teams, order []int) error {
 			m.threads, m.team = p.threads, p.team
 			return m.diverged()
 		}
-		m.meetGrid(list)
+		meetGrid(m, list)
 		m.random.order(teams)
 	}
 }
@@ -55,7 +55,7 @@ func newPaused(m *machine, team int) *paused {
 }
 
 // resume runs a team until all its threads have ended or wait for other teams, which it reports.
-func (m *machine) resume(p *paused, order []int) (met bool, err error) {
+func resume(m *machine, p *paused, order []int) (met bool, err error) {
 	m.team, m.threads, m.segments[teamSegment] = p.team, p.threads, p.memory
 	if m.race != nil {
 		m.race.phase, m.race.shadows[teamSegment] = p.phase, p.shadows
@@ -82,7 +82,7 @@ func apart(list []*paused) *paused {
 }
 
 // meetGrid resumes all teams.
-func (m *machine) meetGrid(list []*paused) {
+func meetGrid(m *machine, list []*paused) {
 	m.stats.Barriers++
 	for _, p := range list {
 		if m.race != nil {

@@ -209,3 +209,17 @@ func (d *Device) freeAll() error {
 	d.gpu.context = 0
 	return errors.Join(errs...)
 }
+
+// StartHelper sets the functions for the launch thread and the completion thread.
+func (d *Device) StartHelper(launch, contended func() bool) {
+	d.engine.launcher.call.Store(&launchCallback{launch, contended})
+}
+
+// HelperAwake reports whether the goroutine that currently launches tasks is awake. Such a
+// goroutine calls launch once more before it sleeps.
+func (d *Device) HelperAwake() bool {
+	if d.engine.launcher.contended() {
+		return d.engine.launcher.awake.Load()
+	}
+	return d.engine.completions.now() == polling
+}

@@ -433,3 +433,31 @@ func (r *run) launchTogether(i int, stream, extra uintptr) error {
 
 // fault names what a kernel left in a slot.
 func (s *slot) fault(v *version) error { return s.record.fault(v.program.Name, v.source.Sites) }
+
+// countRows has the lengths of launch l of p, which has rows, counted where it is its turn. It
+// returns nil where it is not.
+func (d *Device) countRows(l *devices.Launch, p *program) *rowCount {
+	r := p.rows
+	class := p.sizeClass(l.Args.List)
+	r.mu.Lock()
+	if r.state == rowsUnknown {
+		r.state = rowsMaking
+		d.modules.making.jobs.Go(func() {
+			if !d.modules.making.ending.Load() {
+				r.make(p.kernel)
+			}
+		})
+	}
+	c := r.class(class)
+	turn := r.state == rowsReady && c != nil && c.Next()
+	r.mu.Unlock()
+	if !turn {
+		return nil
+	}
+	count := &rowCount{rows: r, class: c, kernel: p.kernel}
+	if !count.prepare(d, l) {
+		count.lost()
+		return nil
+	}
+	return count
+}

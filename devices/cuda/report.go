@@ -233,20 +233,6 @@ var launchThreadModes = map[string]LaunchThreadMode{"contended": LaunchThreadCon
 // processor.
 const callsPerYield = 32
 
-// StartHelper sets the functions for the launch thread and the completion thread.
-func (d *Device) StartHelper(launch, contended func() bool) {
-	d.engine.launcher.call.Store(&launchCallback{launch, contended})
-}
-
-// HelperAwake reports whether the goroutine that currently launches tasks is awake. Such a
-// goroutine calls launch once more before it sleeps.
-func (d *Device) HelperAwake() bool {
-	if d.engine.launcher.contended() {
-		return d.engine.launcher.awake.Load()
-	}
-	return d.engine.completions.now() == polling
-}
-
 func (a *launchThread) start() {
 	a.wake.L = &a.mu
 	if pollTime() > 0 {

@@ -415,3 +415,24 @@ func (v *version) release(d *Device) error {
 	}
 	return errors.Join(errs...)
 }
+
+// buildNative compiles a kernel that the user has written.
+func (d *Device) buildNative(p *program, v *version) error {
+	k, n := p.kernel, p.native
+	if n.Shape == nil {
+		return errNoShape
+	}
+	name := n.Entry
+	if name == "" {
+		name = k.Name
+	}
+	if n.Binary != nil {
+		if len(n.Binary) == 0 {
+			return errors.New("its binary is empty")
+		}
+		if err := d.fromBinary(v, n.Binary, n.Options); err != nil {
+			return err
+		}
+	}
+	return d.compile(k.Name, v, n.Source, n.Options, []string{name})
+}

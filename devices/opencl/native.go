@@ -3,7 +3,6 @@
 package opencl
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -12,27 +11,6 @@ import (
 // A native kernel takes a global pointer for each slice and pointer, at the first byte of the
 // memory object plus the bytes of a long argument behind it; scalars, structs and arrays by value;
 // and, where its shape has shared memory, a local pointer last.
-
-// buildNative compiles a kernel that the user has written.
-func (d *Device) buildNative(p *program, v *version) error {
-	k, n := p.kernel, p.native
-	if n.Shape == nil {
-		return errNoShape
-	}
-	name := n.Entry
-	if name == "" {
-		name = k.Name
-	}
-	if n.Binary != nil {
-		if len(n.Binary) == 0 {
-			return errors.New("its binary is empty")
-		}
-		if err := d.fromBinary(v, n.Binary, n.Options); err != nil {
-			return err
-		}
-	}
-	return d.compile(k.Name, v, n.Source, n.Options, []string{name})
-}
 
 // startNative enqueues a native kernel.
 func (r *run) startNative(c *commands) error {

@@ -82,7 +82,7 @@ func (q *queue) submit(op *operation) devices.Event {
 	}
 	q.mu.Unlock()
 	if ended {
-		op.event.happen(q.device.wrap(op, devices.ErrClosed))
+		op.event.happen(wrap(q.device, op, devices.ErrClosed))
 		return op.event
 	}
 	q.wake.Broadcast()
@@ -137,7 +137,7 @@ func (q *queue) enqueue(op *operation) {
 		op.since = time.Now()
 		cl, err = op.start(waits)
 		if err != nil {
-			err = q.device.wrap(op, err)
+			err = wrap(q.device, op, err)
 		} else if q.behind++; q.behind >= mostBehind {
 			q.flush()
 		}
@@ -311,12 +311,12 @@ func (q *queue) end(op *operation, done bool) {
 	}
 	if err == nil && op.finish != nil {
 		if err = op.finish(); err != nil {
-			err = d.wrap(op, err)
+			err = wrap(d, op, err)
 		}
 	}
 	if d.options.Timed && err == nil {
 		if began, ended, failed := d.profile(e.cl); failed != nil {
-			err = d.wrap(op, failed)
+			err = wrap(d, op, failed)
 		} else {
 			e.mu.Lock()
 			e.began, e.ended = d.clock.host(began), d.clock.host(ended)
@@ -357,7 +357,7 @@ func (q *queue) await(op *operation) error {
 		case code == complete:
 			return nil
 		case code == codeNoObjectMemory || code == codeNoResources || code == codeNoHostMemory:
-			return d.wrap(op, &Error{Call: "status of the event", Code: code})
+			return wrap(d, op, &Error{Call: "status of the event", Code: code})
 		case code < 0:
 			return d.lose(op.what, &Error{Call: "status of the event", Code: code})
 		case d.options.TimeLimit > 0 && time.Since(op.since) > d.options.TimeLimit:
@@ -369,7 +369,7 @@ func (q *queue) await(op *operation) error {
 }
 
 // wrap makes the error of an operation.
-func (d *Device) wrap(op *operation, err error) error {
+func wrap(d *Device, op *operation, err error) error {
 	var lost *devices.DeviceError
 	if errors.As(err, &lost) && lost.Fatal {
 		return err

@@ -373,3 +373,23 @@ func (r *Run) Bounds() (from, to time.Duration) {
 	r.bounds = &Span{from, to}
 	return from, to
 }
+
+// Summary works out the numbers. Requires: Finish.
+func (r *Run) Summary() *Summary {
+	from, to := r.Bounds()
+	s := &Summary{Elapsed: to - from, Missing: Missing{Gone: r.Gone, Dropped: r.Dropped, Lost: r.Lost, EdgesGone: r.EdgesGone}, Damage: r.Damage.String(), Policy: r.Machine.Policy, Absent: r.Machine.Absent}
+	c := counter{r}
+	c.countTasks(s)
+	s.Held = c.sumTokens()
+	busy := c.sumPlaces(s)
+	c.sumMemory(s)
+	c.sumCompiling(s)
+	c.sumKnown(s)
+	s.Kernels = c.sumKernels()
+	s.Links = c.sumLinks()
+	path := r.Critical()
+	s.Critical, s.Path, s.Chain = path.Length, r.Collapse(path), r.Chain()
+	chainFinder{r}.waitBehind(&s.Chain, busy)
+	s.Verdict, s.Notes = s.judge(), noteTaker{r}.notes(s)
+	return s
+}

@@ -12,7 +12,7 @@ const maxUnrolled = 32
 
 // unroll writes out the constant loops whose counter indexes a local array, so that its elements
 // become scalars.
-func (p *Result) unroll(body []ir.Stmt) []ir.Stmt {
+func unroll(p *Result, body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := s.(*ir.For)
 		if !ok || f.Directive != nil || !indexesArray(f.Body, f.Var) {
@@ -131,7 +131,7 @@ type aggregates struct {
 
 // cutAggregates leaves no local array and struct but arrays of scalars in memory, which it makes
 // slice variables of.
-func (p *Result) cutAggregates(body []ir.Stmt) []ir.Stmt {
+func cutAggregates(p *Result, body []ir.Stmt) []ir.Stmt {
 	a := &aggregates{Result: p, leaves: map[*ir.Var][]*ir.Var{}, kept: map[*ir.Var][]leaf{}}
 	taken, reduced := ir.AddressTaken(body), reducedVars(body)
 	for _, v := range ir.Declared(body).List() {

@@ -4,17 +4,17 @@ import "github.com/gompss/gompss/codegen/ir"
 
 // namedIndices gives the indices that are computed by more than sums, and that an iteration uses
 // more than once, a variable: lanes look once whether they are neighbours.
-func (p *Result) namedIndices(body []ir.Stmt) []ir.Stmt {
+func namedIndices(p *Result, body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := ir.ParallelLoop(s); ok {
-			f.Body = p.nameIndices(f)
+			f.Body = nameIndices(p, f)
 		}
 		return []ir.Stmt{s}
 	}}
 	return r.CopyStmts(body)
 }
 
-func (p *Result) nameIndices(f *ir.For) []ir.Stmt {
+func nameIndices(p *Result, f *ir.For) []ir.Stmt {
 	changed := ir.Assigned(f.Body)
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
 		if inner, ok := s.(*ir.For); ok {

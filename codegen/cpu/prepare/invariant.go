@@ -11,10 +11,10 @@ import (
 // once and stores nothing that may lie there, the field is loaded before it.
 
 // invariants loads before the inner loops of parallel ones what these do not change.
-func (p *Result) invariants(body []ir.Stmt) []ir.Stmt {
+func invariants(p *Result, body []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := ir.ParallelLoop(s); ok {
-			f.Body = (&ir.Rewrite{Stmt: p.liftLoads}).CopyStmts(f.Body)
+			f.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt { return liftLoads(p, s) }}).CopyStmts(f.Body)
 		}
 		return []ir.Stmt{s}
 	}}
@@ -22,7 +22,7 @@ func (p *Result) invariants(body []ir.Stmt) []ir.Stmt {
 }
 
 // liftLoads returns loop s behind the loads that it makes in every round.
-func (p *Result) liftLoads(s ir.Stmt) []ir.Stmt {
+func liftLoads(p *Result, s ir.Stmt) []ir.Stmt {
 	f, ok := s.(*ir.For)
 	if !ok || f.Directive != nil || !plainRows(f.Body) {
 		return []ir.Stmt{s}

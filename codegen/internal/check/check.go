@@ -102,7 +102,7 @@ func (c *Check) stmt(s ir.Stmt, ctx context) {
 			inside = c.enter(s.Directive, ctx)
 			c.collapse(s)
 			c.distArrays(s)
-			c.scanPlace(s.Directive, ctx)
+			scanPlace(c, s.Directive, ctx)
 		}
 	case *ir.Construct:
 		inside = c.enter(s.Directive, ctx)

@@ -19,7 +19,7 @@ import (
 const maxFolded = 40
 
 // folded warns of writes in the body of l to an element that two of the first iterations write.
-func (c *Check) folded(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside *ir.VarSet, team *ir.Directive, around []ir.Stmt) {
+func folded(c *Check, k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside *ir.VarSet, team *ir.Directive, around []ir.Stmt) {
 	nest := []*ir.For{l}
 	if l.Directive.Collapse > 1 {
 		return

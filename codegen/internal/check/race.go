@@ -132,7 +132,7 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 	for i := range reaches {
 		fixed[i] = reaches[i].Fixed(inside, loops) && !query.HasBadValue(reaches[i].Expr)
 	}
-	c.folded(k, l, reaches, inside, team, around)
+	folded(c, k, l, reaches, inside, team, around)
 	m := newMeetings(l, nest, reaches)
 	for i, w := range reaches {
 		if !fixed[i] || !w.Write || w.Atomic || inside.Has(w.Base) || w.Guarded(loops) || w.CopiedIn(l) || w.CopiedBy(team) {
@@ -146,7 +146,7 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 			c.meet(l, nest, w, reaches[j], i == j, around)
 		}
 	}
-	c.scattered(k, l, reaches, inside, team)
+	scattered(c, k, l, reaches, inside, team)
 }
 
 // teamAround returns the directive of the teams construct among the constructs around a loop, nil

@@ -7,7 +7,7 @@ import (
 )
 
 // scanPlace reports a scan that would require synchronisation between the teams of a league.
-func (c *Check) scanPlace(d *ir.Directive, ctx context) {
+func scanPlace(c *Check, d *ir.Directive, ctx context) {
 	if d.Scan == nil || d.Parts&ir.Loop == 0 || d.Parts&(ir.Teams|ir.Parallel) != 0 || d.Bind == ir.BindParallel || d.Bind == ir.BindThread {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 // permutation, so it is only a note.
 
 // scattered warns of updates in the body of l of elements whose index depends only on data.
-func (c *Check) scattered(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside *ir.VarSet, team *ir.Directive) {
+func scattered(c *Check, k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside *ir.VarSet, team *ir.Directive) {
 	nest := analysis.NestOf(l)
 	if trips, known := analysis.ConstTrips(l); known && trips < 2 || l.Directive.Parts == ir.Simd && l.Directive.Safelen > 0 {
 		return

@@ -38,7 +38,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	if len(k.Prints) > 0 {
 		printing.Split(k)
 	}
-	return k, diag.Folded(slices.DeleteFunc(u.Diags, p.src.Silences))
+	return k, diag.Folded(slices.DeleteFunc(u.Diags, func(d diag.Diagnostic) bool { return source.Silences(p.src, d) }))
 }
 
 // refusedLines returns the lines with errors of go/types in the declarations that decl reaches.

@@ -90,7 +90,7 @@ func load(a selection, files []syntax.File) (*Package, error) {
 		}
 	}
 	errs, warnings := source.Split(diags)
-	p.warnings = diag.Sorted(slices.DeleteFunc(warnings, p.src.Silences))
+	p.warnings = diag.Sorted(slices.DeleteFunc(warnings, func(d diag.Diagnostic) bool { return source.Silences(p.src, d) }))
 	if len(errs) > 0 {
 		return p, diag.Sorted(errs)
 	}
@@ -230,7 +230,7 @@ func (p *Package) Files(kernel string) []string {
 }
 
 // Silences reports whether a comment in the source suppresses the warning d.
-func (p *Package) Silences(d diag.Diagnostic) bool { return p.src.Silences(d) }
+func (p *Package) Silences(d diag.Diagnostic) bool { return source.Silences(p.src, d) }
 
 // Hash returns the hash of the declarations that the named kernels reach, themselves included:
 // functions, methods, types, constants and variables of the package and of other packages of the

@@ -19,7 +19,7 @@ func (l *lowering) lowerLeague(s *segment) {
 	}
 	if d.Mode != ir.ModeAuto {
 		t := l.lowerTeam(s, d.Mode)
-		t.explainMode(d, "\"mode("+d.Mode.String()+")\" says so", "mode(auto)")
+		explainMode(t, d, "\"mode("+d.Mode.String()+")\" says so", "mode(auto)")
 		return
 	}
 	best, least, tried := ir.ModeAuto, int64(0), []string{}
@@ -33,7 +33,7 @@ func (l *lowering) lowerLeague(s *segment) {
 		}
 	}
 	t := l.lowerTeam(s, best)
-	t.explainMode(d, "the cheapest, by barriers and statements on a path with loops of 8 turns: "+strings.Join(tried, ", "),
+	explainMode(t, d, "the cheapest, by barriers and statements on a path with loops of 8 turns: "+strings.Join(tried, ", "),
 		"mode(control_loop)")
 }
 
@@ -41,7 +41,7 @@ var costNames = map[ir.TeamMode]string{ir.ModeAuto: "thread 0 only where it must
 	ir.ModeControlLoop: "a control loop", ir.ModeWarpSpecialized: "a warp of its own"}
 
 // explainMode says how the code of the team runs, and why.
-func (t *team) explainMode(d *ir.Directive, why, instead string) {
+func explainMode(t *team, d *ir.Directive, why, instead string) {
 	if !t.sequential {
 		return
 	}

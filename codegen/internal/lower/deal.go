@@ -61,7 +61,7 @@ func inChunks(d *ir.Directive, grid bool) bool {
 // team, whose threads take the iterations side by side: that is the schedule without a chunk, and
 // neighbouring threads touch neighbouring memory. Kernels that ask for numbers of threads or teams
 // keep a chunk a thread, because they see it.
-func (l *lowering) dealChunksToTeams() {
+func dealChunksToTeams(l *lowering) {
 	if asksNumbers(l.Kernel.Body) {
 		return
 	}

@@ -135,7 +135,7 @@ func limitedTeams(s ir.Stmt) ir.Stmt {
 
 // limitTeams ends the teams that num_teams allows no more, where the host does not know their
 // number: the others take the league to be that large.
-func (l *lowering) limitTeams() {
+func limitTeams(l *lowering) {
 	for _, g := range l.program.Launches {
 		limit := l.fewTeams[g]
 		if limit == nil {

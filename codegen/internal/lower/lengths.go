@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gompss/gompss/codegen/internal/lower/nested"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/target"
 )
@@ -16,34 +15,6 @@ const widthOfRows = "lanes of a nested loop"
 // An uncounted is why the lengths of the nested loops of a kernel are not counted; nil where they
 // are.
 type uncounted struct{ why error }
-
-// deferNested defers nested loops, or counts their lengths.
-func (l *lowering) deferNested() {
-	if l.counting != nil {
-		if l.counting.why = nested.Count(l.Work); l.counting.why != nil {
-			l.Kernel.Body = nil
-		}
-		return
-	}
-	l.varied = nested.Defer(l.Work, l.rooms, l.opt.GPU(), target.Width(l.opt.Choice.Parameter(widthOfRows)))
-}
-
-// explainWidths says of each nested loop whose number of lanes can vary by what it follows from.
-func (l *lowering) explainWidths(r *Result) {
-	for _, v := range l.varied {
-		where := "1, 4, 8 or 32 by the lengths that the last launch on a CUDA device met"
-		why := "each leaves the same bits"
-		switch shows := r.orderShows(r.openAround); {
-		case v.Uncounted != nil:
-			where, why = "by their mean length", "those that a launch met are not counted: "+v.Uncounted.Error()
-		case shows != "":
-			where, why = "by their mean length", "another number would leave other bits: "+shows
-		case v.Rounds:
-			where, why = "4, 8 or 32 by the lengths that the last launch on a CUDA device met", "one lane would add floats in another order"
-		}
-		l.Decide(v.Loop.At, "lanes of loop "+v.Loop.Var.Name, where, why, "nested(inline), nested(warp), nested(host)")
-	}
-}
 
 // Varies reports whether the kernel has nested loops whose lanes may follow from earlier launches.
 func (r *Result) Varies() bool { return r.varies && r.orderShows(r.openAround) == "" }

@@ -19,6 +19,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/verify"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // Options describes the capabilities of the device. The zero value is a GPU.
@@ -97,23 +98,23 @@ var passes = []pass{
 	{"inline orphaned constructs", onWork(prepare.InlineOrphans), checkKernelIR},
 	{"keep parameters", onWork(prepare.KeepParameters), checkKernelIR},
 	{"order sums", (*lowering).OrderSums, checkKernelIR},
-	{"deal chunks to teams", (*lowering).dealChunksToTeams, checkKernelIR},
+	{"deal chunks to teams", dealChunksToTeams, checkKernelIR},
 	{"structure returns", onWork(prepare.StructureReturns), checkKernelIR},
 	{"count loops", onKernel(analysis.CountLoops), checkKernelIR},
 	{"split scans", (*lowering).splitScans, checkKernelIR},
-	{"order dependent loops", (*lowering).OrderLoops, checkKernelIR},
+	{"order dependent loops", onWork(mapping.OrderLoops), checkKernelIR},
 	{"stage distributed arrays", func(l *lowering) { dist.Stage(l.Work, l.insisted) }, checkKernelIR},
 	{"split numbers", (*lowering).SplitNumbers, checkKernelIR},
 	{"collapse rows", (*lowering).CollapseRows, checkKernelIR},
 	{"level dependent bounds", (*lowering).LevelDependent, checkKernelIR},
-	{"shape nests", (*lowering).ShapeNests, checkKernelIR},
-	{"map loops", (*lowering).MapLoops, checkKernelIR},
+	{"shape nests", onWork(mapping.ShapeNests), checkKernelIR},
+	{"map loops", onWork(mapping.MapLoops), checkKernelIR},
 	{"give long rows teams", longRows, checkKernelIR},
 	{"defer nested loops", (*lowering).deferNested, checkKernelIR},
 	{"prove bounds", onKernel(analysis.ProveBounds), checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
 	{"lower launches", (*lowering).lowerSegments, checkNothing},
-	{"limit teams", (*lowering).limitTeams, checkNothing},
+	{"limit teams", limitTeams, checkNothing},
 	{"unroll loops", func(l *lowering) { unroll.Loops(l.Work, l.program, l.opt.GPU()) }, checkNothing},
 	{"place arrays", func(l *lowering) { arrays.Place(l.Work, l.program) }, checkNothing},
 	{"place scratch", (*lowering).placeScratch, checkNothing},
@@ -123,7 +124,7 @@ var passes = []pass{
 // longRows gives long rows teams where warps can add up.
 func longRows(l *lowering) {
 	if team := l.opt.GPU().Team; !l.opt.NoShuffles {
-		l.RowsToTeams(int64(team.Multiprocessors*team.Warps/2), l.rooms)
+		mapping.RowsToTeams(l.Walker.Work, int64(team.Multiprocessors*team.Warps/2), l.rooms)
 	}
 }
 
@@ -269,3 +270,31 @@ func (l *lowering) function(f *ir.Func, give func(*ir.Var)) *ir.Func {
 }
 
 func launchName(kernel string, n int) string { return kernel + "_" + strconv.Itoa(n) }
+
+// deferNested defers nested loops, or counts their lengths.
+func (l *lowering) deferNested() {
+	if l.counting != nil {
+		if l.counting.why = nested.Count(l.Work); l.counting.why != nil {
+			l.Kernel.Body = nil
+		}
+		return
+	}
+	l.varied = nested.Defer(l.Work, l.rooms, l.opt.GPU(), target.Width(l.opt.Choice.Parameter(widthOfRows)))
+}
+
+// explainWidths says of each nested loop whose number of lanes can vary by what it follows from.
+func (l *lowering) explainWidths(r *Result) {
+	for _, v := range l.varied {
+		where := "1, 4, 8 or 32 by the lengths that the last launch on a CUDA device met"
+		why := "each leaves the same bits"
+		switch shows := r.orderShows(r.openAround); {
+		case v.Uncounted != nil:
+			where, why = "by their mean length", "those that a launch met are not counted: "+v.Uncounted.Error()
+		case shows != "":
+			where, why = "by their mean length", "another number would leave other bits: "+shows
+		case v.Rounds:
+			where, why = "4, 8 or 32 by the lengths that the last launch on a CUDA device met", "one lane would add floats in another order"
+		}
+		l.Decide(v.Loop.At, "lanes of loop "+v.Loop.Var.Name, where, why, "nested(inline), nested(warp), nested(host)")
+	}
+}

@@ -17,7 +17,7 @@ import (
 //
 // The order of the operations depends on the trip count alone: see scanChunks and team.scan.
 func (l *lowering) splitScans() {
-	l.FindScans()
+	mapping.FindScans(l.Walker.Work)
 	l.Kernel.Body = l.scansIn(l.Kernel.Body, mapping.InKernel)
 }
 

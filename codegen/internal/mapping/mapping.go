@@ -17,7 +17,7 @@ import (
 // sequential code that need not know its team is spread over the whole league. Source: Ozen and
 // Wolfe, Performant Portable OpenMP, 2022, section 5; Lee, Min and Eigenmann, OpenMP to GPGPU,
 // 2009, sections 4.1.2 and 4.1.3.
-func (l *Work) MapLoops() {
+func MapLoops(l *Work) {
 	m := NewMapper(l)
 	if l.Kernel.Target.Present && !AnyDirective(l.Kernel.Body) {
 		m.Undirected(l.Kernel.Body)

@@ -14,7 +14,7 @@ import (
 // exists twice. Else it runs in order, on every target.
 
 // OrderLoops takes the directive off descriptive loops that have to run in order.
-func (l *Work) OrderLoops() {
+func OrderLoops(l *Work) {
 	m := NewMapper(l)
 	m.OrderIn(l.Kernel.Body, InKernel, nil)
 }

@@ -54,14 +54,14 @@ type partSums struct {
 }
 
 // partSums returns f as such a loop, nil where it is none.
-func (l *Work) partSums(f *ir.For, body []ir.Stmt) *partSums {
+func sumsOfParts(l *Work, f *ir.For, body []ir.Stmt) *partSums {
 	k := slices.IndexFunc(body, func(s ir.Stmt) bool { _, loop := s.(*ir.For); return loop })
 	if k < 0 {
 		return nil
 	}
 	x := &partSums{Work: l, f: f, g: body[k].(*ir.For), before: body[:k], after: body[k+1:], atOnce: 1, memory: map[*ir.Var]*ir.Var{}}
 	x.held = l.Local("parts", ir.IntType, f.At)
-	if x.sums = l.sumsOf(x.g); len(x.sums) == 0 || !x.plain() || !x.addsUp() {
+	if x.sums = sumsOf(l, x.g); len(x.sums) == 0 || !x.plain() || !x.addsUp() {
 		return nil
 	}
 	return x
@@ -69,7 +69,7 @@ func (l *Work) partSums(f *ir.For, body []ir.Stmt) *partSums {
 
 // sumsOf returns the reductions of g that may be done in any order: of its clause, and those whose
 // order does not show.
-func (l *Work) sumsOf(g *ir.For) []ir.Reduction {
+func sumsOf(l *Work, g *ir.For) []ir.Reduction {
 	var out []ir.Reduction
 	if g.Directive != nil {
 		out = slices.Clone(g.Directive.Reductions)

@@ -23,7 +23,7 @@ const (
 // RowsToTeams finds such loops among those of the league; few is the largest number of rows for
 // which a warp each does not fill the device. rooms gets how much memory there has to be of arrays
 // that live across launches.
-func (l *Work) RowsToTeams(few int64, rooms map[*ir.Var]ir.Expr) {
+func RowsToTeams(l *Work, few int64, rooms map[*ir.Var]ir.Expr) {
 	x := &rowsToTeams{Work: l, few: few, rooms: rooms}
 	x.list(l.Kernel.Body)
 	l.Kernel.Body = append(x.memory, l.Kernel.Body...)
@@ -53,7 +53,7 @@ func (l *rowsToTeams) list(list []ir.Stmt) {
 
 // teams returns f, or a choice between it and a loop of teams.
 func (l *rowsToTeams) teams(f *ir.For) ir.Stmt {
-	if x := l.rowTeam(f); x != nil {
+	if x := teamOfRow(l.Work, f); x != nil {
 		return x.versions(l.few)
 	}
 	return f
@@ -64,7 +64,7 @@ func (l *rowsToTeams) inParts(f *ir.For, other ir.Stmt) ir.Stmt {
 	if !plainLeague(f) {
 		return other
 	}
-	x := l.partSums(f, query.Flatten(f.Body))
+	x := sumsOfParts(l.Work, f, query.Flatten(f.Body))
 	if x == nil || !x.upTo() || !x.fits() || x.never() {
 		return other
 	}
@@ -96,7 +96,7 @@ func plainLeague(f *ir.For) bool {
 }
 
 // rowTeam returns f as a loop over rows, nil where it is none.
-func (l *Work) rowTeam(f *ir.For) *rowTeam {
+func teamOfRow(l *Work, f *ir.For) *rowTeam {
 	if !plainLeague(f) || !risesByOne(f) {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 //
 // Source: Redon and Feautrier, Detection of scans, 2000; differs: one body with one cut, no
 // recurrences through memory.
-func (l *Work) FindScans() {
+func FindScans(l *Work) {
 	m := NewMapper(l)
 	if !AnyDirective(l.Kernel.Body) {
 		if l.Kernel.Target.Present && m.findIn(l.Kernel.Body) {

@@ -24,7 +24,7 @@ import (
 const maxCollapse = 4
 
 // ShapeNests does that for the parallel loops of the kernel that no construct is around.
-func (l *Work) ShapeNests() {
+func ShapeNests(l *Work) {
 	m := NewMapper(l)
 	shaper{m}.shapeIn(l.Kernel.Body)
 }

@@ -129,7 +129,7 @@ func (c *checks) unchecked(f func()) {
 
 // PauseCheck is called before the body of s waits, and ResumeCheck afterwards: meanwhile the body
 // accesses no memory. The first PauseCheck releases the token.
-func (s *Scope) PauseCheck() {
+func PauseCheck(s *Scope) {
 	if s.RT.Check && !s.Program() {
 		if v := s.monitor.Swap(nil); v != nil {
 			v.end()
@@ -140,7 +140,7 @@ func (s *Scope) PauseCheck() {
 	}
 }
 
-func (s *Scope) ResumeCheck() {
+func ResumeCheck(s *Scope) {
 	if s.RT.Check && !s.Program() {
 		s.Pauses.Add(-1)
 		s.RT.BeginUnguarded()
@@ -167,7 +167,7 @@ var checkSeed = maphash.MakeSeed()
 func (w CPU) snapshotBody(r *Record, undeclared bool) (list []guardedRegion) {
 	rt := w.RT
 	rests := map[deps.BufferID]*deps.Set{} // for each buffer of r, the part that r does not write
-	accesses := r.toCheck()
+	accesses := toCheck(r)
 	for _, a := range accesses {
 		if rests[a.Region.Buffer] == nil {
 			rests[a.Region.Buffer] = &deps.Set{}
@@ -215,7 +215,7 @@ func (top *Topology) mayWrite(m deps.Mode) bool {
 }
 
 // toCheck returns the non-empty accesses of r.
-func (r *Record) toCheck() (list []deps.Access) {
+func toCheck(r *Record) (list []deps.Access) {
 	if r.isStep() { // a step has no accesses in its node
 		list = append(list, r.Accesses...)
 	} else {
@@ -366,7 +366,7 @@ func (w CPU) checkBody(r *Record) {
 	}
 	if v != nil && rt.PageGuard.On && r.Nested == nil {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		rt.closePages(r)
+		closePages(rt, r)
 	}
 	w.runBody(r)
 	err := findViolation(&rt.Buffers, r, list, nil)

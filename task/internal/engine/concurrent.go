@@ -39,7 +39,7 @@ func (hq *readyQueues) admitConcurrent(s *Record) bool {
 	s.Holds.Take(life.HeldConcurrent)
 	s.sharedRegions = s.sharedRegions[:0]
 	for i := range s.Accesses {
-		if a := &s.Accesses[i]; a.Mode == deps.Concurrent && !a.Region.Empty() && !s.inherits(a) {
+		if a := &s.Accesses[i]; a.Mode == deps.Concurrent && !a.Region.Empty() && !inherits(s, a) {
 			s.sharedRegions = append(s.sharedRegions, a.Region)
 		}
 	}
@@ -58,7 +58,7 @@ func HasConcurrent(s *Record) bool {
 // inherits reports whether the parent of r also has a concurrent access to the region of a. Such an
 // access does not count: the parent accesses the elements on the host for it, and must not wait for
 // tasks that wait for the parent.
-func (r *Record) inherits(a *deps.Access) bool {
+func inherits(r *Record, a *deps.Access) bool {
 	return r.Traits.Is(life.HostOnly) && r.Scope.Shares(a)
 }
 
@@ -76,7 +76,7 @@ func (hq *readyQueues) joinGroup(s *Record) bool {
 		w.add(s)
 		return true
 	}
-	found, alone := false, s.Alone()
+	found, alone := false, Alone(s)
 	meets := func(_ *deps.Region, o *sharedRegion) bool {
 		found = true
 		allowed &= hq.Topology.placesIn(o.at)
@@ -107,7 +107,7 @@ func (hq *readyQueues) joinGroup(s *Record) bool {
 
 // releaseExclusion ends the exclusion of other tasks by r, and makes the tasks ready that may run
 // now.
-func (rt *Runtime) releaseExclusion(r *Record, ended, ready *RecordList) {
+func releaseExclusion(rt *Runtime, r *Record, ended, ready *RecordList) {
 	spin.Perturb()
 	if r.Holds.Has(life.HeldExclusive) {
 		r.Holds.Drop(life.HeldExclusive)
@@ -196,7 +196,7 @@ func shareElement(a, b *Record) bool {
 
 // Alone reports whether r, on the host, must not run concurrently with tasks that have concurrent
 // accesses to the same elements.
-func (r *Record) Alone() bool {
+func Alone(r *Record) bool {
 	return r.Kind == KernelBody && r.RT.Topology.Host >= 0 && r.running(r.RT.Topology.Host).Atomics
 }
 
@@ -213,7 +213,7 @@ func (w *concurrentGroups) buildIndex() {
 
 // addRegions adds the regions of s to the index.
 func (w *concurrentGroups) addRegions(s *Record) {
-	alone := s.Alone()
+	alone := Alone(s)
 	for _, r := range s.sharedRegions {
 		o := w.regions.At(r)
 		o.at = s.groupSpace
@@ -250,7 +250,7 @@ func (w *concurrentGroups) remove(s *Record) {
 		return
 	}
 	w.indexed = last > 0
-	alone := s.Alone()
+	alone := Alone(s)
 	for _, r := range s.sharedRegions {
 		o := w.regions.At(r)
 		if alone {

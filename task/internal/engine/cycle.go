@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/machine"
@@ -76,7 +75,7 @@ func (rt *Runtime) release(r *Record) {
 		rt.Observers.ObserveEnd(r)
 	}
 	if r.Holds.Has(life.HeldData) {
-		rt.Topology.Machine.ReleaseSet(&r.Set, r.cause())
+		rt.Topology.Machine.ReleaseSet(&r.Set, cause(r))
 	}
 	if r.Holds.Has(life.HeldPrivates) {
 		rt.returnPrivates(r)
@@ -387,7 +386,7 @@ func (rt *Runtime) startWait(r *Record) {
 
 func (rt *Runtime) endWait(r *Record) {
 	if r.Holds.Has(life.HeldData) {
-		rt.Topology.Machine.ReleaseSet(&r.Set, r.cause())
+		rt.Topology.Machine.ReleaseSet(&r.Set, cause(r))
 	}
 	rt.RetireUnscheduled(r)
 }
@@ -424,7 +423,7 @@ func (e *eagerLaunch) retryElsewhere(r *Record, p sched.PlaceID, err error) bool
 	if r.Item.Allowed.Without(p) == 0 || errors.Is(err, devices.ErrLost) {
 		return false
 	}
-	rt.unhold(r, err)
+	unhold(rt, r, err)
 	rt.requeue(r)
 	return true
 }
@@ -451,14 +450,14 @@ func (hq *readyQueues) countRun() { hq.Counts.Ran[hq.Topology.Host].N.Add(1) }
 // smp.None.
 func (rt *Runtime) conclude(r *Record, worker int) *Record {
 	spin.Perturb()
-	id, scope, member, others := r.TaskID(), r.Scope, r.member, r.others()
+	id, scope, member, others := r.TaskID(), r.Scope, r.member, others(r)
 	if r.Kind == CombineBody {
 		rt.DropPrivates(r.Uses[0].Group)
 	} else if r.Kind == mergeBody {
-		rt.endMerge(scope, r.mergeTarget)
+		endMerge(rt, scope, r.mergeTarget)
 	}
 	if r.err != nil {
-		rt.noteFailure(r)
+		noteFailure(rt, r)
 	}
 	if rt.Observers.Watched() {
 		rt.Observers.observeRelease(r, id)
@@ -470,7 +469,7 @@ func (rt *Runtime) conclude(r *Record, worker int) *Record {
 		}
 	}
 	r.clear()
-	scope.PutRecord(r, worker)
+	PutRecord(scope, r, worker)
 	rt.Window.Leave(worker)
 	member.leave()
 	for _, o := range others {
@@ -483,11 +482,9 @@ func (rt *Runtime) conclude(r *Record, worker int) *Record {
 }
 
 // cause returns the error of r as an error interface, nil if there is none.
-func (r *Record) cause() error {
+func cause(r *Record) error {
 	if r.err == nil {
 		return nil
 	}
 	return r.err
 }
-
-func (r *Record) TaskID() deps.TaskID { return r.Life.ID() }

@@ -247,7 +247,7 @@ func (fl *failureLog) TakeFailures(told *FailedError) error {
 }
 
 // noteFailure records the error of r for Task.Err and for waits.
-func (rt *Runtime) noteFailure(r *Record) {
+func noteFailure(rt *Runtime, r *Record) {
 	if rt.Observers.Watched() {
 		rt.Observers.observeFailure(r)
 	}
@@ -269,7 +269,7 @@ func (rt *Runtime) noteFailure(r *Record) {
 	for g := r.member; g != nil; g = g.Outer {
 		g.failures.note(r.err)
 	}
-	for _, o := range r.others() {
+	for _, o := range others(r) {
 		o.failures.note(r.err)
 	}
 }

@@ -108,12 +108,12 @@ func (f *pageGuard) endUnguarded() {
 }
 
 // closePages makes the pages inaccessible that the body of r, which has the token, must not access.
-func (rt *Runtime) closePages(r *Record) {
+func closePages(rt *Runtime, r *Record) {
 	f := &rt.PageGuard
 	if !f.On {
 		return
 	}
-	declared := r.toCheck()
+	declared := toCheck(r)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unguarded > 0 {

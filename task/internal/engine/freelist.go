@@ -44,7 +44,7 @@ func (k *shardedFreeList) take(s *Scope) *Record {
 	at.made++
 	at.mu.Unlock()
 	r := s.RT.madeRecords.add(&Record{Detail: s.RT.Observers.None, Scope: s})
-	s.RT.detail(r)
+	detailOf(s.RT, r)
 	return r
 }
 
@@ -151,7 +151,7 @@ func (k *recordDepot) put(r *Record) {
 
 // TakeRecord returns a free record for a task of s.
 // Requires: s.Submitting held.
-func (s *Scope) TakeRecord() *Record {
+func TakeRecord(s *Scope) *Record {
 	rt := s.RT
 	if !s.Program() {
 		return s.recycled.take(s)
@@ -196,7 +196,7 @@ func (c *recycled) take(s *Scope) *Record {
 }
 
 // PutRecord returns a record of s that is not in use; worker is as in conclude.
-func (s *Scope) PutRecord(r *Record, worker int) {
+func PutRecord(s *Scope, r *Record, worker int) {
 	rt := s.RT
 	switch {
 	case !s.Program():

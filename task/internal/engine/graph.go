@@ -288,7 +288,7 @@ func (rt *Runtime) graphRelease(r *Record, ended, ready *RecordList) {
 	var next successors
 	complete := true
 	if r.Holds.Has(life.HeldExclusive | life.HeldConcurrent | life.HeldLinks) {
-		rt.releaseExclusion(r, ended, ready)
+		releaseExclusion(rt, r, ended, ready)
 		r.shutLinks(&next)
 		complete = r.stage != nodeOver
 	}
@@ -452,11 +452,11 @@ func ordered(accesses []deps.Access, id deps.BufferID) bool {
 
 // UsesBuffer reports whether a task in flight of s uses b, or a task that the runtime will submit.
 // Requires: submitting held.
-func (s *Scope) UsesBuffer(b *memory.Buffer) bool {
+func UsesBuffer(s *Scope, b *memory.Buffer) bool {
 	return s.Graph.Domain != nil && s.Graph.Domain.Uses(b.ID) || slices.ContainsFunc(s.Reductions, func(g *Reduction) bool { return g.Buffer == b })
 }
 
-func (hq *readyQueues) PrepareStep(r *Record) error {
+func PrepareStep(hq *readyQueues, r *Record) error {
 	if r.Traits.Set(life.Simple, hq.IsSimple(r)); r.Traits.Is(life.Simple) || r.Kind == CombineBody && hq.Topology.CombinesUnscheduled() {
 		return nil
 	}

@@ -165,7 +165,7 @@ func (g *Group) depth() (n int) {
 
 // others returns the groups that wait for r besides r.member and those around it: where several
 // groups take part in the reduction that r combines.
-func (r *Record) others() (list []*Group) {
+func others(r *Record) (list []*Group) {
 	if r.Kind != CombineBody || len(r.Uses) == 0 {
 		return nil
 	}

@@ -32,9 +32,9 @@ func (s *Scope) SubmitMerges(ready *RecordList) bool {
 // Requires: submitting held.
 func (s *Scope) submitMerge(b *memory.Buffer, ready *RecordList) {
 	spin.Perturb()
-	c := s.TakeRecord()
+	c := TakeRecord(s)
 	if c.Detail == s.RT.Observers.None {
-		s.RT.detail(c)
+		detailOf(s.RT, c)
 	}
 	c.Kind, c.Traits, c.Group, c.Label, c.mergeTarget = mergeBody, life.Traits(life.IgnoresFailures), s.Group, "grow buffer", b
 	for _, p := range *b.Parts.Load() {
@@ -125,7 +125,7 @@ func (g *Reduction) FollowGrowth() {
 // endMerge drops the parts of b when the merge and the tasks that used them have finished. Kernels
 // that are being submitted may refer to the parts until they are committed, and kernels that use of
 // a part no element, but its length, until they have finished: no access orders them.
-func (rt *Runtime) endMerge(scope *Scope, b *memory.Buffer) {
+func endMerge(rt *Runtime, scope *Scope, b *memory.Buffer) {
 	parts := *b.Parts.Load()
 	scope.Submitting.Lock()
 	b.Parts.Store(nil)

@@ -50,7 +50,7 @@ func (s *Scope) Block(done func() bool, f func()) {
 		f()
 		return
 	}
-	s.PauseCheck()
+	PauseCheck(s)
 	if v := s.RT.Virtual; v != nil {
 		v.BodyWaits(done, nil, func() { s.Lend(nil) })
 		f()
@@ -62,7 +62,7 @@ func (s *Scope) Block(done func() bool, f func()) {
 		s.RT.WantWorker(s)
 	}
 	s.Regain()
-	s.ResumeCheck()
+	ResumeCheck(s)
 }
 
 // Lend passes the worker, together with its next task, to another goroutine. It also releases the
@@ -141,7 +141,7 @@ func (s *Scope) End() int {
 	s.SubmitMerges(&ready)
 	s.CloseReductions(nil, &ready)
 	s.Submitting.Unlock()
-	s.RT.StartAll(&ready)
+	StartAll(s.RT, &ready)
 	return s.Worker
 }
 
@@ -258,7 +258,7 @@ func (rt *Runtime) closeScope(r *Record) {
 	if r.err == nil && err != nil {
 		r.Fail("", err)
 	}
-	err = rt.writeBack(s)
+	err = writeBack(rt, s)
 	if err = errors.Join(err, rt.Buffers.DropFresh(&s.Memory)); err != nil && r.err == nil {
 		r.Fail("", err)
 	}

@@ -149,7 +149,7 @@ func (ob *Observers) observeEagerStart(r *Record, ran bool) {
 
 // observeChoice reports the place that was chosen for r.
 func (rt *Runtime) observeChoice(r *Record) {
-	if o := rt.Observers.Observer; o != nil && !r.launchedEarly() {
+	if o := rt.Observers.Observer; o != nil && !launchedEarly(r) {
 		pt := rt.Observers.point(probe.Choice, r)
 		if len(r.Item.Missing) > 0 {
 			pt.Bytes = r.Item.Missing[r.Item.Place()]
@@ -179,7 +179,7 @@ func (rt *Runtime) seenChoice(r *Record, o probe.Recorder) {
 
 // observeLaunch reports that r is launched on its accelerator.
 func (ob *Observers) observeLaunch(r *Record) {
-	if o := ob.Observer; o != nil && !r.launchedEarly() {
+	if o := ob.Observer; o != nil && !launchedEarly(r) {
 		o.Observe(ob.point(probe.Launch, r))
 	}
 	if ob.HasObserver {
@@ -349,7 +349,7 @@ func (ob *Observers) Watched() bool { return ob.HasObserver }
 
 // launchedEarly reports whether r was launched before its predecessors had finished, and has not
 // finished itself.
-func (r *Record) launchedEarly() bool {
+func launchedEarly(r *Record) bool {
 	return r.Life.State().Early()
 }
 
@@ -429,7 +429,7 @@ func (p *profile) of(r *Record) context.Context {
 }
 
 // callProfiled is callTimed with profiler labels.
-func (w CPU) callProfiled(r *Record) error {
+func callProfiled(w CPU, r *Record) error {
 	ctx := w.RT.Observers.Profile.of(r)
 	pprof.SetGoroutineLabels(ctx)
 	defer pprof.SetGoroutineLabels(context.Background())

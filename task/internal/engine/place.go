@@ -159,7 +159,7 @@ func (w CPU) trialOf(r *Record) *cpucode.Trial {
 func (w CPU) requeueTrial(r *Record, worker int) *Record {
 	rt := w.RT
 	observeAgain(r, cpucode.ErrStopped)
-	rt.unhold(r, cpucode.ErrStopped)
+	unhold(rt, r, cpucode.ErrStopped)
 	rt.requeue(r)
 	return rt.Schedule(nil, nil, worker)
 }

@@ -218,13 +218,13 @@ func (r *Record) isStep() bool { return r.Steps != nil }
 func (r *Record) Need() *Detail {
 	rt := r.RT
 	if r.Detail == rt.Observers.None {
-		rt.detail(r)
+		detailOf(rt, r)
 	}
 	return r.Detail
 }
 
 // detail allocates the detail of r, which has no accesses yet.
-func (rt *Runtime) detail(r *Record) {
+func detailOf(rt *Runtime, r *Record) {
 	r.Detail = rt.FreeDetails.Get(rt)
 	r.Item.Owner, r.Set.Owner = r, r
 }
@@ -421,3 +421,5 @@ func (r *Record) ending() state.Event {
 	}
 	return state.Fail
 }
+
+func (r *Record) TaskID() deps.TaskID { return r.Life.ID() }

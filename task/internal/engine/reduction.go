@@ -90,7 +90,7 @@ var errReducedElsewhere = errors.New("the same elements are also accessed otherw
 
 // CheckReductions refuses accesses that private copies do not support. It comes before accesses are
 // merged, which reductions are not.
-func (r *Record) CheckReductions() error {
+func CheckReductions(r *Record) error {
 	for _, u := range r.Uses {
 		a := &r.Accesses[u.Access]
 		for i := range r.Accesses {
@@ -173,9 +173,9 @@ func (g *Reduction) Conflicts(accesses []deps.Access) bool {
 func (s *Scope) SubmitCombination(g *Reduction, ready *RecordList) {
 	spin.Perturb()
 	rt := s.RT
-	c := s.TakeRecord()
+	c := TakeRecord(s)
 	if c.Detail == rt.Observers.None {
-		rt.detail(c)
+		detailOf(rt, c)
 	}
 	c.Kind, c.Group, c.Label = CombineBody, s.Group, "combine "+g.Op.Name
 	for _, p := range g.Regions.Regions() {
@@ -184,7 +184,7 @@ func (s *Scope) SubmitCombination(g *Reduction, ready *RecordList) {
 	}
 	c.Uses = append(c.Uses, ReductionUse{Group: g})
 	c.member = g.innermost()
-	for _, m := range c.others() {
+	for _, m := range others(c) {
 		m.enter()
 	}
 	c.Item.Name = c.Label
@@ -329,17 +329,17 @@ func (p *ReductionPool) startCombination(r *Record) {
 		if err != nil {
 			r.Fail("", err)
 		}
-		rt.Background.run(func() { CPU{rt}.runCombination(r) })
+		rt.Background.run(func() { runCombination(CPU{rt}, r) })
 	}
 	r.Holds.Take(life.HeldData)
 	if rt.Topology.Machine.Acquire(&r.Set) {
-		rt.Background.run(func() { CPU{rt}.runCombination(r) })
+		rt.Background.run(func() { runCombination(CPU{rt}, r) })
 	}
 }
 
 // runCombination runs a combination whose copies have arrived on the host, unless they have not,
 // and ends it.
-func (w CPU) runCombination(r *Record) {
+func runCombination(w CPU, r *Record) {
 	defer func() {
 		if r.err != nil {
 			r.err.Device = ""

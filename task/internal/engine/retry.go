@@ -86,7 +86,7 @@ func restoreAll(t *memory.Table, before []saved) {
 }
 
 // inputs returns the accesses of r whose data must be as before for it to run again.
-func (r *Record) inputs() (list []deps.Access) {
+func inputs(r *Record) (list []deps.Access) {
 	for _, a := range r.Data() {
 		if a.Mode.Writes() && a.Mode.Reads() && !a.Region.Empty() {
 			list = append(list, a)
@@ -100,7 +100,7 @@ func (r *Record) inputs() (list []deps.Access) {
 // and no other task may access what it writes until it has finished. It reports false when there is
 // nothing to keep.
 func (e *eagerLaunch) keepInputs(r *Record) bool {
-	list := r.inputs()
+	list := inputs(r)
 	if len(list) == 0 {
 		return false
 	}
@@ -122,9 +122,9 @@ func (e *eagerLaunch) retryOnAccelerator(r *Record, p sched.PlaceID, err error) 
 	if r.Retries == 0 || r.Context().Err() != nil || errors.Is(err, devices.ErrLost) {
 		return false
 	}
-	list := r.inputs()
+	list := inputs(r)
 	started := r.Holds.Has(life.HeldData) // else it has failed while its inputs were kept
-	rt.unhold(r, err)
+	unhold(rt, r, err)
 	if started && rt.Topology.Machine.MissingBytes(list, devices.Host) > 0 { // only data that were lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
 		return false
@@ -143,7 +143,7 @@ func (w CPU) retryFetch(r *Record) bool {
 	if r.Retries == 0 || r.Context().Err() != nil || errors.Is(r.err, devices.ErrLost) {
 		return false
 	}
-	w.RT.unhold(r, r.err)
+	unhold(w.RT, r, r.err)
 	r.Retries--
 	r.tries++
 	r.err = nil
@@ -152,7 +152,7 @@ func (w CPU) retryFetch(r *Record) bool {
 }
 
 // unhold gives back what r, which failed, held of the machine.
-func (rt *Runtime) unhold(r *Record, err error) {
+func unhold(rt *Runtime, r *Record, err error) {
 	if r.Holds.Has(life.HeldData) {
 		rt.Topology.Machine.ReleaseSet(&r.Set, err)
 		r.Holds.Drop(life.HeldData)

@@ -152,7 +152,7 @@ func (s *Scope) LockSubmission(ctx context.Context) error {
 			return nil
 		}
 		s.Submitting.Unlock() // goroutines that end tasks may need the lock
-		s.RT.Awaits()
+		Awaits(s.RT)
 		if err := s.RT.Window.WaitCapacity(ctx); err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (t *Topology) memoryOnHost(s *Scope) bool {
 // writeBack makes the memory that was first used in s valid on the host, where the program may
 // still reach it. It waits for the copies.
 // Requires: the children of s have finished.
-func (rt *Runtime) writeBack(s *Scope) error {
+func writeBack(rt *Runtime, s *Scope) error {
 	if rt.Topology.memoryOnHost(s) {
 		return nil
 	}

@@ -185,7 +185,7 @@ func (ob *Observers) ItemQueued(v *Sighting) bool {
 // Requires: mu held.
 //
 //go:norace
-func (hq *readyQueues) WantsPlace(v *Sighting) string {
+func WantsPlace(hq *readyQueues, v *Sighting) string {
 	var names []string
 	it := &v.D.Item
 	for p := range hq.Topology.Places {
@@ -326,7 +326,7 @@ func (p *samples) Age(rt *Runtime, v *Sighting) time.Duration {
 }
 
 // Awaits starts the sampling for a wait of the program.
-func (rt *Runtime) Awaits() { rt.Samples.start(rt) }
+func Awaits(rt *Runtime) { rt.Samples.start(rt) }
 
 // A LeakError lists resources that a runtime still held after Close had waited for its tasks: a bug
 // of the runtime, not a failure of a task.
@@ -344,7 +344,7 @@ func AddLeak(e *LeakError, what string, n int64) {
 	}
 }
 
-func (hq *readyQueues) LeakOfScheduler(e *LeakError) {
+func LeakOfScheduler(hq *readyQueues, e *LeakError) {
 	hq.Mu.Lock()
 	defer hq.Mu.Unlock()
 	AddLeak(e, "ready tasks", int64(hq.Sched.Len()))

@@ -92,7 +92,7 @@ func (s *Scope) commitUnobserved(r *Record) Task {
 	if late {
 		rt.predecessorsDone(r, nil)
 	}
-	rt.StartAll(&ready)
+	StartAll(rt, &ready)
 	return Task{rt, r, id}
 }
 
@@ -118,7 +118,7 @@ func (s *Scope) Begin(g *Group, kind BodyKind) (*Record, error) {
 	if err := s.LockSubmission(ctx); err != nil {
 		return nil, err
 	}
-	r := s.TakeRecord()
+	r := TakeRecord(s)
 	if kind != GoBody {
 		r.Kind = kind
 		r.Traits.Set(life.Simple, false)
@@ -151,7 +151,7 @@ func (l *lifecycle) ClosedError(g *Group) error {
 
 func (s *Scope) Abort(r *Record, err error) (Task, error) {
 	r.clear()
-	s.PutRecord(r, smp.None)
+	PutRecord(s, r, smp.None)
 	s.Submitting.Unlock()
 	return Task{}, err
 }
@@ -183,14 +183,14 @@ func (s *Scope) Commit(r *Record) Task {
 	}
 	t := Task{s.RT, r, id}
 	if !waits {
-		s.RT.StartAll(&ready)
+		StartAll(s.RT, &ready)
 		return t
 	}
 	mine := ready.takeLast(r)
-	s.RT.StartAll(&ready) // the children of r may depend on these tasks through its weak accesses
+	StartAll(s.RT, &ready) // the children of r may depend on these tasks through its weak accesses
 	if mine && !s.runInline(r) {
 		ready.Push(r)
-		s.RT.StartAll(&ready)
+		StartAll(s.RT, &ready)
 	}
 	s.AwaitTask(t, enough) // the submitting goroutine takes the error
 	return t
@@ -261,9 +261,9 @@ func (s *Scope) runInline(r *Record) bool {
 		rt.Ready.Counts.Grant(rt.Topology.Host)
 		rt.Ready.Unlock()
 	}
-	s.PauseCheck()
+	PauseCheck(s)
 	s.RunOnStack(r, false)
-	s.ResumeCheck()
+	ResumeCheck(s)
 	return true
 }
 
@@ -301,7 +301,7 @@ func (s *Scope) number(r *Record) deps.TaskID {
 }
 
 // StartAll starts submitted tasks without predecessors.
-func (rt *Runtime) StartAll(ready *RecordList) {
+func StartAll(rt *Runtime, ready *RecordList) {
 	spin.Perturb()
 	var ended, list RecordList
 	for r := ready.pop(); r != nil; r = ready.pop() {

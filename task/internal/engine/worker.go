@@ -243,7 +243,7 @@ func (w CPU) runBody(r *Record) {
 	}()
 	var err error
 	if rt.Observers.Profile.On {
-		err = w.callProfiled(r)
+		err = callProfiled(w, r)
 	} else {
 		err = w.callTimed(r)
 	}

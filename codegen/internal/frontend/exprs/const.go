@@ -9,8 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// constant returns v as a constant of the Go type t.
-func (b *Builder) constant(e ast.Expr, t types.Type, v constant.Value) ir.Expr {
+// constantOf returns v as a constant of the Go type t.
+func constantOf(b *Builder, e ast.Expr, t types.Type, v constant.Value) ir.Expr {
 	to := b.TypeAt(t, e.Pos())
 	if to.Kind == ir.Invalid {
 		return b.Bad(e)
@@ -27,8 +27,8 @@ func (b *Builder) constant(e ast.Expr, t types.Type, v constant.Value) ir.Expr {
 }
 
 // literal returns a number whose type is a type parameter, for which go/types records no value.
-func (b *Builder) literal(e *ast.BasicLit) ir.Expr {
-	return b.constant(e, b.Program.Info.TypeOf(e), constant.MakeFromLiteral(e.Value, e.Kind, 0))
+func literal(b *Builder, e *ast.BasicLit) ir.Expr {
+	return constantOf(b, e, b.Program.Info.TypeOf(e), constant.MakeFromLiteral(e.Value, e.Kind, 0))
 }
 
 // ConstantBits returns the bit pattern of v as a value of type t.

@@ -16,7 +16,7 @@ import (
 // surrounding expression can be checked too.
 func (b *Builder) Expr(e ast.Expr) ir.Expr {
 	if tv := b.Program.Info.Types[e]; tv.Value != nil {
-		return b.constant(e, tv.Type, tv.Value)
+		return constantOf(b, e, tv.Type, tv.Value)
 	}
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -24,7 +24,7 @@ func (b *Builder) Expr(e ast.Expr) ir.Expr {
 	case *ast.Ident:
 		return b.ident(e)
 	case *ast.BasicLit:
-		return b.literal(e)
+		return literal(b, e)
 	case *ast.UnaryExpr:
 		return b.unary(e)
 	case *ast.BinaryExpr:
@@ -98,7 +98,7 @@ func (b *Builder) ident(e *ast.Ident) ir.Expr {
 	o := b.Program.Info.ObjectOf(e)
 	switch o := o.(type) {
 	case *types.Const: // of the type of a type parameter
-		return b.constant(e, b.Program.Info.TypeOf(e), o.Val())
+		return constantOf(b, e, b.Program.Info.TypeOf(e), o.Val())
 	case *types.Nil:
 		b.TypeAt(types.Typ[types.UntypedNil], e.Pos())
 	case *types.Func:
@@ -111,7 +111,7 @@ func (b *Builder) ident(e *ast.Ident) ir.Expr {
 			return &ir.AddrOf{X: build.Copy(x), At: b.Pos(e.Pos())}
 		}
 		if scope.IsPackageVariable(o) && !scope.IsFunction(o.Type()) {
-			return b.packageVariable(e, o)
+			return packageVariable(b, e, o)
 		}
 		b.NoVariable(e, o)
 	default:
@@ -212,12 +212,12 @@ func (b *Builder) qualified(e *ast.SelectorExpr) ir.Expr {
 	}
 	switch o := b.Program.Info.Uses[e.Sel].(type) {
 	case *types.Const: // of the type of a type parameter
-		return b.constant(e, b.Program.Info.TypeOf(e), o.Val())
+		return constantOf(b, e, b.Program.Info.TypeOf(e), o.Val())
 	case *types.Func:
 		b.Fail(e.Pos(), "function "+o.Name(), "a function is no value on a device", "call it, or pass it to a helper")
 	case *types.Var:
 		if !scope.IsFunction(o.Type()) {
-			return b.packageVariable(e, o)
+			return packageVariable(b, e, o)
 		}
 		b.NoVariable(e, o)
 	default:

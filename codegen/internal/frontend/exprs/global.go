@@ -8,7 +8,7 @@ import (
 )
 
 // packageVariable returns the value of the package variable o, which e names.
-func (b *Builder) packageVariable(e ast.Expr, o *types.Var) ir.Expr {
+func packageVariable(b *Builder, e ast.Expr, o *types.Var) ir.Expr {
 	if b.Host {
 		b.Fail(e.Pos(), "package variable "+o.Name(), "clauses of target and task see parameters and package constants alone",
 			"make it a parameter, or a constant")

@@ -9,7 +9,7 @@ import (
 // CallsOnce eliminates common calls without side effects between the condition of an if and the
 // begin of its body: if f(x) < m { m = f(x) } becomes t := f(x); if t < m { m = t }, which is
 // recognised as a reduction.
-func (p *Pass) CallsOnce() {
+func CallsOnce(p *Pass) {
 	m := callMerger{}
 	m.list(p.Kernel.Body)
 	for _, f := range p.Kernel.Funcs {

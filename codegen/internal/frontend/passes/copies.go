@@ -6,7 +6,7 @@ import (
 )
 
 // CheckCapacities refuses parts with a capacity of their own in a kernel that copies.
-func (u *Pass) CheckCapacities() {
+func CheckCapacities(u *Pass) {
 	if !u.Kernel.Copies {
 		return
 	}

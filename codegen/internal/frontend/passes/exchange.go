@@ -24,7 +24,7 @@ type separator struct {
 }
 
 // SeparateExchanges copies the bodies of loops that exchange slices.
-func (u *Pass) SeparateExchanges() {
+func SeparateExchanges(u *Pass) {
 	left := maxExchanged
 	separated := func(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
 		if !assignsAddress(body) {

@@ -101,7 +101,7 @@ func (p *Program) Add(f *ast.File, pkg string) []diag.Diagnostic {
 		other.Files = append(other.Files, f)
 		p.others[p.Fset.File(f.Pos()).Name()] = other
 	}
-	p.silence(f)
+	silence(p, f)
 	found, diags := syntax.Attach(p.Fset, f)
 	maps.Copy(p.Directives, found)
 	p.SyntaxErrors = append(p.SyntaxErrors, diags...)

@@ -10,7 +10,7 @@ import (
 )
 
 // silence records the lines of f whose warnings are suppressed.
-func (p *Program) silence(f *ast.File) {
+func silence(p *Program, f *ast.File) {
 	busy := map[int]bool{} // lines that code starts or ends on
 	line := func(n ast.Node) int { return p.Position(n.Pos()).Line }
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -39,6 +39,6 @@ func (p *Program) silence(f *ast.File) {
 }
 
 // Silences reports whether a comment in the source suppresses the warning d.
-func (p *Program) Silences(d diag.Diagnostic) bool {
+func Silences(p *Program, d diag.Diagnostic) bool {
 	return d.Severity == diag.Warning && p.silent[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}]
 }
