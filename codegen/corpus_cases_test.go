@@ -246,6 +246,12 @@ var corpus = []corpusCase{
 		s := side(n) + 2
 		return []any{s, n % 6, floats[float32](r, s*s), floats[float32](r, s*s), make([]float32, s*s)}
 	}},
+	{kernel: AcceptedSteps, args: func(n int, r *rand.Rand) []any {
+		return []any{n, ints[int64](r, n+1, 200+n*40), ints[int64](r, n+1, 1000), ints[int64](r, n, 9)}
+	}},
+	{kernel: ExchangedWhere, args: func(n int, r *rand.Rand) []any {
+		return []any{n, ints[int64](r, n+1, 90), ints[int64](r, n+1, 90), ints[int64](r, n, 9)}
+	}},
 	{kernel: ThreeSlices, args: func(n int, r *rand.Rand) []any {
 		return []any{n % 9, ints[int64](r, n+1, 3), ints[int64](r, n+1, 5), ints[int64](r, n+1, 5)}
 	}},

@@ -53,7 +53,7 @@ func TestCorpusOnPoCL(t *testing.T) {
 	}
 	require.NoError(t, m.Close())
 	found := map[string]bool{"Dot": true, "ArrayReduce": true, "TeamArrayReduce": true, "DistributeReduce": true, "CountDown": true, "ReturnsEarly": true,
-		"TimeSteps": true, "ThreeSlices": true, "RowsOfTables": true, "ManyExchanges": true}
+		"TimeSteps": true, "ThreeSlices": true, "AcceptedSteps": true, "ExchangedWhere": true, "RowsOfTables": true, "ManyExchanges": true}
 	var cases []corpusCase
 	for i, c := range corpus {
 		if (i%8 == 0 || found[name(c.kernel)]) && (!testing.Short() || found[name(c.kernel)]) {

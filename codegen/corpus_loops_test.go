@@ -624,6 +624,61 @@ func TimeSteps(n, steps int, a, b []float32, out []float32) {
 	}
 }
 
+// AcceptedSteps exchanges its slices only after steps that change enough.
+//
+//omp:target device(acc, smp)
+//omp:task inout(a, b, out)
+func AcceptedSteps(n int, a, b []int64, out []int64) {
+	src, dst := a, b
+	for t := 0; t < n%7; t++ {
+		most := int64(0)
+		//omp:teams distribute parallel for reduction(max: most)
+		for i := 1; i < len(a); i++ {
+			dst[i] = (src[i-1] + 3*src[i]) & 1023
+			most = max(most, dst[i])
+		}
+		if most > 700 {
+			src[0]++
+			was := src
+			src = dst
+			dst = was
+			dst[0] ^= 5
+		} else {
+			dst[0] += most
+		}
+		dst[0] += src[0] >> 1
+	}
+	//omp:teams distribute parallel for
+	for i := range out {
+		out[i] = src[i] - dst[i+1]
+	}
+}
+
+// ExchangedWhere exchanges slices under conditions, before a loop and in each iteration.
+//
+//omp:target device(acc, smp)
+//omp:task inout(a, b, out)
+func ExchangedWhere(n int, a, b []int64, out []int64) {
+	src, dst := a, b
+	if n%3 == 1 {
+		src, dst = dst, src
+	}
+	//omp:teams distribute parallel for
+	for i := range out {
+		x, y := src[i:], dst[i:]
+		if src[i] > dst[i] {
+			x, y = y, x
+		}
+		for k := range 5 {
+			out[i] += x[0] - 2*y[0]
+			if out[i]&3 == int64(k) {
+				x, y = y, x
+			}
+			out[i] ^= x[0]
+		}
+	}
+}
+
 // ThreeSlices rotates three slices until data end the loop, with an exchange of two in each step
 // that changes something.
 //

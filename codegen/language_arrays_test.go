@@ -64,3 +64,41 @@ func LangSpecialFunctions(x []float64, y [][13]float64) {
 		y[i][12] = math.J0(v*1e-3) - math.J1(v*1e9)
 	}
 }
+
+// LangAcceptedSteps exchanges its slices only after steps that change enough,
+// in a branch that another one ends, with a parallel loop behind it.
+//
+//omp:target
+//omp:task inout(a, b, out)
+func LangAcceptedSteps(n int, a, b []int64, out []int64) {
+	src, dst := a, b
+	for t := 0; t < n%7; t++ {
+		most := int64(0)
+		//omp:teams distribute parallel for reduction(max: most)
+		for i := 1; i < len(a); i++ {
+			dst[i] = (src[i-1] + 3*src[i]) & 1023
+			most = max(most, dst[i])
+		}
+		if most > 700 {
+			src[0]++
+			was := src
+			src = dst
+			dst = was
+			dst[0] ^= 5
+			if src[0]&63 == 9 {
+				break
+			}
+		} else if most > 200 {
+			dst[0] += most
+			continue
+		}
+		//omp:teams distribute parallel for
+		for i := 1; i < len(a); i++ {
+			dst[i] += src[i] >> 1
+		}
+	}
+	//omp:teams distribute parallel for
+	for i := range out {
+		out[i] = src[i] - dst[i+1]
+	}
+}

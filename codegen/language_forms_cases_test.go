@@ -58,6 +58,9 @@ func init() {
 		corpusCase{kernel: LangArraysOfSlices, args: func(n int, r *rand.Rand) []any {
 			return []any{ints[int](r, 4*max(n, 1), 20), ints[int](r, n, 20)}
 		}},
+		corpusCase{kernel: LangAcceptedSteps, args: func(n int, r *rand.Rand) []any {
+			return []any{n, ints[int64](r, n+1, 200+n*40), ints[int64](r, n+1, 1000), ints[int64](r, n, 9)}
+		}},
 		corpusCase{kernel: LangSpecialFunctions, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
 			x := floats[float64](r, n)
 			for i := 0; i < n; i += 8 {

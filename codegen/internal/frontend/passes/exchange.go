@@ -11,7 +11,9 @@ import (
 // A loop over time steps often exchanges slices at the end of a step, src, dst = dst, src, so that
 // the slice of a name depends on the step. Such a loop gets one copy of its body for each state of
 // the exchange, in which every name is one slice, and a variable with the state of the next step.
-// The statements after the loop are copied in the same way if they use the names.
+// The statements after the loop are copied in the same way if they use the names. The exchange may
+// stand under conditions: a branch that makes it sets the variable. So are the statements behind a
+// branch outside of loops that exchanges slices.
 
 // maxExchanged bounds the statements that copies add to a kernel: copies of copies may be many.
 const maxExchanged = 1 << 12
@@ -19,14 +21,15 @@ const maxExchanged = 1 << 12
 // A separator copies the loops of one function.
 type separator struct {
 	*Pass
-	taken *ir.VarSet // variables of the function that pointers point at
-	left  *int       // number of statements that copies may still add
+	taken   *ir.VarSet // variables of the function that pointers point at
+	left    *int       // number of statements that copies may still add
+	threads bool       // several threads may run what it looks at, each with conditions of its own
 }
 
 // SeparateExchanges copies the bodies of loops that exchange slices.
 func SeparateExchanges(u *Pass) {
 	left := maxExchanged
-	separated := func(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
+	separated := func(params []*ir.Var, body []ir.Stmt, threads bool) []ir.Stmt {
 		if !assignsAddress(body) {
 			return body
 		}
@@ -34,11 +37,11 @@ func SeparateExchanges(u *Pass) {
 		for _, v := range params {
 			own.Add(v)
 		}
-		return separator{u, ir.AddressTaken(body), &left}.list(body, own)
+		return separator{u, ir.AddressTaken(body), &left, threads}.list(body, own)
 	}
-	u.Kernel.Body = separated(u.Kernel.Params, u.Kernel.Body)
+	u.Kernel.Body = separated(u.Kernel.Params, u.Kernel.Body, false)
 	for _, f := range u.Kernel.Funcs {
-		f.Body = separated(f.Params, f.Body)
+		f.Body = separated(f.Params, f.Body, true)
 	}
 }
 
@@ -64,6 +67,9 @@ func (u separator) list(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
 				out[k] = u.inside(out[k], &ir.VarSet{})
 			}
 			return append(out, x.rest(list[i+1:], mine)...)
+		}
+		if x := u.branchOf(list[i:], mine); x != nil && x.fits(nil) {
+			list = append(slices.Clip(list[:i]), x.branch()...)
 		}
 	}
 	for i, s := range list {
@@ -100,6 +106,9 @@ func (u separator) exchangesIn(b *ir.Block, own *ir.VarSet) bool {
 // inside copies loops in the lists of s. The statements after s use none of own.
 func (u separator) inside(s ir.Stmt, own *ir.VarSet) ir.Stmt {
 	none := &ir.VarSet{} // variables that a loop may use again
+	if d := ir.DirectiveOf(s); d != nil && d.Parts&^(ir.Teams|ir.Distribute) != 0 {
+		u.threads = true
+	}
 	switch s := s.(type) {
 	case *ir.If:
 		s.Then, s.Else = u.list(s.Then, own), u.list(s.Else, own)
@@ -136,16 +145,55 @@ func usesAny(list []ir.Stmt, vars *ir.VarSet) bool {
 	return slices.ContainsFunc(vars.List(), used.Has)
 }
 
-// An exchange is a loop in which the statements from first up to behind, directly in its body, give
-// the variables that from has the values of each other, and nothing else changes them.
+// An exchange is a loop in which the moves, statements directly in its body or in a branch of it,
+// give the variables that from has the values of each other, and nothing else changes them.
 type exchange struct {
-	u             separator
-	s             ir.Stmt
-	body          []ir.Stmt
+	u      separator
+	s      ir.Stmt
+	body   []ir.Stmt
+	site   site
+	from   map[*ir.Var]*ir.Var
+	states []map[*ir.Var]*ir.Var // by state: the variable that stands for each in the first
+	turn   *ir.Var
+}
+
+// A site is the place of the moves: the statements from first up to behind of the list that path
+// leads to.
+type site struct {
+	path          []step
 	first, behind int
-	from          map[*ir.Var]*ir.Var
-	states        []map[*ir.Var]*ir.Var // by state: the variable that stands for each in the first
-	turn          *ir.Var
+	list          []ir.Stmt
+}
+
+// A step leads into statement number at of a list: a block, or a branch of an if statement.
+type step struct {
+	at        int
+	otherwise bool
+}
+
+func (p site) moves() []ir.Stmt { return p.list[p.first:p.behind] }
+
+// lists calls f for list and the lists in its branches and blocks, until it returns true.
+func lists(list []ir.Stmt, path []step, f func(list []ir.Stmt, path []step) bool) bool {
+	if f(list, path) {
+		return true
+	}
+	for i, s := range list {
+		into := func(inner []ir.Stmt, otherwise bool) bool {
+			return lists(inner, append(slices.Clip(path), step{i, otherwise}), f)
+		}
+		switch s := s.(type) {
+		case *ir.Block:
+			if into(s.Body, false) {
+				return true
+			}
+		case *ir.If:
+			if into(s.Then, false) || into(s.Else, true) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // exchangeOf returns the exchange that s is, of variables in own; nil where it is none.
@@ -174,13 +222,23 @@ func (u separator) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
 // find finds the first and longest sequence of moves that exchange variables in own. They do not
 // exchange variables of the head of the loop.
 func (x *exchange) find(own, head *ir.VarSet) bool {
-	for first := 0; first < len(x.body); first++ {
+	return lists(x.body, nil, func(list []ir.Stmt, path []step) bool {
+		if len(path) > 0 && x.u.threads && meets(x.body) {
+			return false
+		}
+		return x.longest(list, path, func() bool { return x.alone(own, head) })
+	})
+}
+
+// longest finds the first and longest sequence of moves directly in list that fits.
+func (x *exchange) longest(list []ir.Stmt, path []step, fits func() bool) bool {
+	for first := 0; first < len(list); first++ {
 		behind := first
-		for behind < len(x.body) && movesVariable(x.body[behind]) {
+		for behind < len(list) && movesVariable(list[behind]) {
 			behind++
 		}
 		for ; behind > first; behind-- {
-			if x.first, x.behind = first, behind; x.permutes() && x.alone(own, head) {
+			if x.site = (site{path, first, behind, list}); x.permutes() && x.local() && fits() {
 				return true
 			}
 		}
@@ -188,22 +246,71 @@ func (x *exchange) find(own, head *ir.VarSet) bool {
 	return false
 }
 
+// meets reports whether threads may meet in list, where all of them must run the same copy.
+func meets(list []ir.Stmt) bool { return meetIn(list, map[*ir.Func]bool{}) }
+
+func meetIn(list []ir.Stmt, seen map[*ir.Func]bool) (found bool) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Barrier:
+			found = true
+		case *ir.Call:
+			if !seen[s.Fn] {
+				seen[s.Fn] = true
+				found = found || meetIn(s.Fn.Body, seen)
+			}
+		default:
+			found = found || ir.DirectiveOf(s) != nil
+		}
+		return !found
+	})
+	return found
+}
+
+// local reports whether nothing behind the moves uses what they declare.
+func (x *exchange) local() bool {
+	usedBehind := ir.Used(x.site.list[x.site.behind:])
+	return !slices.ContainsFunc(ir.Declared(x.site.moves()).List(), usedBehind.Has)
+}
+
 // alone reports whether only the moves change the exchanged variables, so that the copies of the
 // loop know the state.
 func (x *exchange) alone(own, head *ir.VarSet) bool {
-	changed := ir.Assigned(append(slices.Clone(x.body[:x.first]), x.body[x.behind:]...))
-	usedBehind := ir.Used(x.body[x.behind:])
-	for _, v := range ir.Declared(x.body[x.first:x.behind]).List() {
-		if usedBehind.Has(v) {
-			return false
-		}
+	kept := slices.Clone(x.site.moves())
+	for i := range kept {
+		x.site.moves()[i] = &ir.Block{}
 	}
+	changed := ir.Assigned(x.body)
+	copy(x.site.moves(), kept)
 	for v := range x.from {
 		if !own.Has(v) || changed.Has(v) || x.u.taken.Has(v) || head.Has(v) {
 			return false
 		}
 	}
 	return true
+}
+
+// branchOf returns the exchange of variables in own that a branch of the first statement of list
+// makes, nil where it makes none or the statements behind it do not use them.
+func (u separator) branchOf(list []ir.Stmt, own *ir.VarSet) *exchange {
+	if _, ok := list[0].(*ir.If); !ok || u.threads && meets(list) {
+		return nil
+	}
+	x := &exchange{u: u, s: list[0], body: list}
+	found := lists(list[:1], nil, func(inner []ir.Stmt, path []step) bool {
+		return len(path) > 0 && x.longest(inner, path, func() bool {
+			for v := range x.from {
+				if !own.Has(v) || u.taken.Has(v) {
+					return false
+				}
+			}
+			return x.usedIn(list[1:])
+		})
+	})
+	if !found {
+		return nil
+	}
+	return x
 }
 
 // movesVariable reports whether s gives a variable the value of another.
@@ -228,7 +335,7 @@ func (x *exchange) permutes() bool {
 		return v
 	}
 	own := &ir.VarSet{}
-	for _, s := range x.body[x.first:x.behind] {
+	for _, s := range x.site.moves() {
 		switch s := s.(type) {
 		case *ir.Decl:
 			value[s.Var] = of(query.RefVar(s.Init))
@@ -265,7 +372,11 @@ func (x *exchange) fits(list []ir.Stmt) bool {
 	if x.usedIn(list) {
 		n += statements(list)
 	}
-	if n *= len(x.states) - 1; n > *x.u.left {
+	copies := len(x.states) - 1
+	if len(x.site.path) > 0 {
+		copies = 2 * len(x.states)
+	}
+	if n *= copies; n > *x.u.left {
 		return false
 	}
 	*x.u.left -= n
@@ -307,18 +418,64 @@ func (x *exchange) findStates() {
 	}
 }
 
+// branch returns the statements of the branch and of all behind it.
+func (x *exchange) branch() []ir.Stmt {
+	x.declare()
+	at := x.s.Pos()
+	return append([]ir.Stmt{build.Decl(x.turn, build.Int(0, at), at)}, x.copy(x.body, x.site.path, 0)...)
+}
+
+func (x *exchange) declare() {
+	x.turn = &ir.Var{Name: "turn", Type: ir.IntType, Space: ir.Local, ID: x.u.Kernel.NumVars, At: x.s.Pos()}
+	x.u.Kernel.NumVars++
+}
+
+// in returns a copy of list, with variables of its own, for a state.
+func (x *exchange) in(list []ir.Stmt, state int) []ir.Stmt {
+	list = build.WithVars(x.states[state]).CopyStmts(list)
+	return ir.Fresh(list, x.u.anew).CopyStmts(list)
+}
+
+// copy returns a copy of list, which path leads from to the moves, for a state. Behind a branch
+// that may make them it has two copies of the rest.
+func (x *exchange) copy(list []ir.Stmt, path []step, state int) []ir.Stmt {
+	now, next := build.WithVars(x.states[state]), (state+1)%len(x.states)
+	if len(path) == 0 {
+		at := x.site.moves()[0].Pos()
+		out := append(now.CopyStmts(list[:x.site.first]), build.Assign(build.Ref(x.turn, at), build.Int(int64(next), at), at))
+		return append(out, build.WithVars(x.states[next]).CopyStmts(list[x.site.behind:])...)
+	}
+	i := path[0].at
+	out := now.CopyStmts(list[:i])
+	switch s := list[i].(type) {
+	case *ir.Block:
+		out = append(out, &ir.Block{Label: s.Label, Body: x.copy(s.Body, path[1:], state), At: s.At})
+	case *ir.If:
+		c := &ir.If{Cond: now.CopyExpr(s.Cond), At: s.At}
+		if path[0].otherwise {
+			c.Then, c.Else = now.CopyStmts(s.Then), x.copy(s.Else, path[1:], state)
+		} else {
+			c.Then, c.Else = x.copy(s.Then, path[1:], state), now.CopyStmts(s.Else)
+		}
+		out = append(out, c)
+	}
+	rest := list[i+1:]
+	if !x.usedIn(rest) {
+		return append(out, now.CopyStmts(rest)...)
+	}
+	at := rest[0].Pos()
+	same := build.Compare(ir.Eq, build.Ref(x.turn, at), build.Int(int64(state), at), at)
+	return append(out, &ir.If{Cond: same, Then: x.in(rest, state), Else: x.in(rest, next), At: at})
+}
+
 // loop returns the loop, behind the declaration of the variable that says which copy is next.
 func (x *exchange) loop() []ir.Stmt {
 	at := x.s.Pos()
-	x.turn = &ir.Var{Name: "turn", Type: ir.IntType, Space: ir.Local, ID: x.u.Kernel.NumVars, At: at}
-	x.u.Kernel.NumVars++
-	moved := x.body[x.first].Pos()
+	x.declare()
 	test := x.test()
 	body := x.choose(at, func(state int) []ir.Stmt {
-		next := (state + 1) % len(x.states)
-		out := build.WithVars(x.states[state]).CopyStmts(append(slices.Clone(test), x.body[:x.first]...))
-		out = append(out, build.Assign(build.Ref(x.turn, moved), build.Int(int64(next), moved), moved))
-		return append(out, build.WithVars(x.states[next]).CopyStmts(x.body[x.behind:])...)
+		out := build.WithVars(x.states[state]).CopyStmts(slices.Clone(test))
+		return append(out, x.copy(x.body, x.site.path, state)...)
 	})
 	var loop ir.Stmt
 	switch s := x.s.(type) {
