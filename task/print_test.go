@@ -142,3 +142,102 @@ func TestPrint_RefusesABadVariable(t *testing.T) {
 	_, err := task.NewKernel(Printing, task.SourceFile{Name: "k.go", Text: printSource})
 	require.ErrorContains(t, err, "GOMPSS_PRINT=yes: want 1, off")
 }
+
+const printCalledSource = `package k
+
+import "fmt"
+
+type point struct{ x, y int32 }
+
+func (p point) show() { fmt.Println("at", p.x, p.y) }
+
+func note[T int | int32](v T) T {
+	println("note", v)
+	return v + 1
+}
+
+func row(i int, v int32) int32 {
+	if v < 3 {
+		return v
+	}
+	for k := range 2 {
+		fmt.Printf("%d: %d", k, note(v))
+	}
+	point{v, int32(i)}.show()
+	return note(v) + note(v)
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(a, b)
+func PrintsInCalls(a, b []int32) {
+	x, y := a, b
+	for t := range 3 {
+		//omp:teams distribute parallel for
+		for i := range x {
+			y[i] = row(i, x[i]) & 7
+		}
+		note(t)
+		if t != 1 {
+			x, y = y, x
+		}
+		fmt.Println("step", t, x[0])
+	}
+}
+`
+
+// printingCalls is what PrintsInCalls prints, and does.
+func printingCalls(a, b []int32) (out, err string) {
+	note := func(v int32, at string) int32 {
+		err += fmt.Sprintf("PrintsInCalls %s (k.go:10): note %d\n", at, v)
+		return v + 1
+	}
+	x, y := a, b
+	for t := range 3 {
+		for i := range x {
+			v := x[i]
+			if at := fmt.Sprintf("t=%d i=%d", t, i); v >= 3 {
+				for k := range 2 {
+					n := note(v, fmt.Sprintf("%s k=%d", at, k))
+					out += fmt.Sprintf("PrintsInCalls %s k=%d (k.go:19): %d: %d\n", at, k, k, n)
+				}
+				out += fmt.Sprintf("PrintsInCalls %s (k.go:7): at %d %d\n", at, v, i)
+				v = note(v, at) + note(v, at)
+			}
+			y[i] = v & 7
+		}
+		note(int32(t), fmt.Sprintf("t=%d", t))
+		if t != 1 {
+			x, y = y, x
+		}
+		out += fmt.Sprintf("PrintsInCalls t=%d (k.go:38): step %d %d\n", t, t, x[0])
+	}
+	return out, err
+}
+
+func PrintsInCalls(a, b []int32) { printingCalls(a, b) }
+
+// Functions that a kernel calls print, too, with the iterations of the kernel around them.
+func TestPrint_InFunctionsThatAKernelCalls(t *testing.T) {
+	t.Setenv("GOMPSS_PRINT", "1")
+	k, err := task.NewKernel(PrintsInCalls, task.SourceFile{Name: "k.go", Text: printCalledSource})
+	require.NoError(t, err)
+	for _, devices := range []string{"smp:2", "sim:1(exec=simt,races=on)", "sim:1(exec=cpu)"} {
+		rt, err := task.New(task.Options{Devices: devices})
+		require.NoError(t, err)
+		var out, errs bytes.Buffer
+		task.PrintTo(rt, &out, &errs)
+		a, b, wantA, wantB := make([]int32, 20), make([]int32, 20), make([]int32, 20), make([]int32, 20)
+		for i := range a {
+			a[i], wantA[i] = int32(i), int32(i)
+		}
+		_, err = k.Submit(rt, a, b)
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(context.Background()))
+		wantOut, wantErr := printingCalls(wantA, wantB)
+		require.Equal(t, wantOut, out.String(), devices)
+		require.Equal(t, wantErr, errs.String(), devices)
+		require.Equal(t, wantA, a)
+		require.Equal(t, wantB, b)
+		require.NoError(t, rt.Close())
+	}
+}

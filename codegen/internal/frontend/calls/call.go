@@ -51,7 +51,7 @@ func (b *Caller) Call(e *ast.CallExpr) []ir.Expr {
 	}
 	values, bodies := b.arguments(sig, e)
 	values = in.WithReceiver(values)
-	if in.Lit != nil || len(bodies) > 0 || slices.ContainsFunc(values, func(v ir.Expr) bool { return exprs.SplitPlace(v) != nil }) {
+	if in.Lit != nil || len(bodies) > 0 || prints(b, in.Fn) || slices.ContainsFunc(values, func(v ir.Expr) bool { return exprs.SplitPlace(v) != nil }) {
 		return b.inline(in, values, in.OfParameters(bodies), e)
 	}
 	return b.callFunction(in, values, e)

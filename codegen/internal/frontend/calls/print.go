@@ -3,6 +3,7 @@ package calls
 import (
 	"go/ast"
 	"go/constant"
+	"go/types"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/frontend/exprs"
@@ -21,10 +22,6 @@ func printCall(b *Caller, e *ast.CallExpr, name string) {
 		b.Fail(e.Pos(), name, "kernels print with println, fmt.Println and fmt.Printf alone", "write one of these")
 		return
 	}
-	if len(b.Busy) > 1 {
-		b.Fail(e.Pos(), name, "only the body of a kernel prints, and not a function that it calls", "print in the kernel, with the result of the function")
-		return
-	}
 	site := ir.PrintSite{Func: name, At: b.Pos(e.Pos())}
 	list := e.Args
 	if name == "fmt.Printf" {
@@ -38,7 +35,7 @@ func printCall(b *Caller, e *ast.CallExpr, name string) {
 		}
 		site.Format, list = constant.StringVal(format), list[1:]
 	}
-	fn := &ir.Func{Name: printing.Name(len(b.Kernel.Prints)), At: site.At}
+	fn := &ir.Func{At: site.At}
 	var values []ir.Expr
 	for _, a := range list {
 		arg, v, ok := printArgument(b, a, name)
@@ -51,8 +48,43 @@ func printCall(b *Caller, e *ast.CallExpr, name string) {
 			fn.Params = append(fn.Params, b.NewVar("value", v.Type(), ir.Param, site.At))
 		}
 	}
+	fn.Name = printing.Name(len(b.Kernel.Prints)) // behind those in the arguments
 	b.Kernel.Prints = append(b.Kernel.Prints, site)
 	b.Emit(&ir.Call{Fn: fn, Args: values, At: site.At})
+}
+
+// prints reports whether f, or a function that it calls, prints. Such functions are inlined: all
+// statements that print stand in the body of the kernel, where the loops around them are known.
+func prints(b *Caller, f *types.Func) bool {
+	if f == nil || isLibrary(f) {
+		return false
+	}
+	if known, ok := b.Unit.Prints[f]; ok {
+		return known
+	}
+	if b.Unit.Prints == nil {
+		b.Unit.Prints = map[*types.Func]bool{}
+	}
+	b.Unit.Prints[f] = false // of a recursion
+	decl, found := b.Program.Funcs[f], false
+	if decl == nil || decl.Body == nil {
+		return false
+	}
+	ast.Inspect(decl.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || found {
+			return !found
+		}
+		switch o := b.Program.Info.Uses[id].(type) {
+		case *types.Builtin:
+			found = o.Name() == "println"
+		case *types.Func:
+			found = packagePath(o) == "fmt" || prints(b, o.Origin())
+		}
+		return !found
+	})
+	b.Unit.Prints[f] = found
+	return found
 }
 
 // printArgument returns an argument of a statement that prints; v is nil for a constant text.

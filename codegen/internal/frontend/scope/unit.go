@@ -37,6 +37,7 @@ type Unit struct {
 	Globals map[*types.Var]*ir.Var // the package variables that are read
 	Leaves  map[*ir.Var][]*ir.Var  // of the variables that are split
 	Splits  bool                   // there are values that are split
+	Prints  map[*types.Func]bool   // whether a function, or one that it calls, prints
 }
 
 // A Body is the body of one function under construction. Out gets the statements that must run
