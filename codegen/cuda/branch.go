@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/cprint"
@@ -102,6 +103,9 @@ func (p branchesPrinter) returns(s *ir.Return) {
 func (p branchesPrinter) barrier(s *ir.Barrier) {
 	switch s.Scope {
 	case ir.TeamBarrier:
+		if p.pending.awaited[s] {
+			p.Printf(s.At, "%s;", p.call("gompss_copied"))
+		}
 		p.Printf(s.At, "__syncthreads();")
 	case ir.WarpBarrier:
 		p.Printf(s.At, "__syncwarp();")
@@ -144,4 +148,79 @@ func (p branchesPrinter) namedBarrier(s *ir.Barrier) {
 		p.Printf(s.At, "if (%s)", p.call("gompss_meet", fmt.Sprintf("%s[%d]", p.gate, s.ID), count, "fault"))
 		p.Printf(s.At, "\treturn;")
 	}
+}
+
+// copies are those to team memory that the hardware makes beside the thread, and the barriers that
+// one of them may come to before it is made.
+type copies struct {
+	made    map[*ir.Assign]bool
+	awaited map[*ir.Barrier]bool
+}
+
+// asyncCopies returns the copies of list that may be made later: those of 4 and 8 bytes. Source:
+// PTX ISA, cp.async.
+func asyncCopies(list []ir.Stmt) copies {
+	c := copies{made: map[*ir.Assign]bool{}, awaited: map[*ir.Barrier]bool{}}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok && a.Async && (a.Place.Type().Size == 4 || a.Place.Type().Size == 8) {
+			c.made[a] = true
+		}
+		return true
+	})
+	if len(c.made) > 0 {
+		c.await(list, false)
+	}
+	return c
+}
+
+// await notes the barriers of list that are come to with copies on their way, and reports whether
+// some may be on their way behind list.
+func (c copies) await(list []ir.Stmt, before bool) (behind bool) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Assign:
+			before = before || c.made[s]
+		case *ir.Barrier:
+			if s.Scope == ir.TeamBarrier {
+				c.awaited[s] = c.awaited[s] || before
+				before = false
+			}
+		case *ir.If:
+			then := c.await(s.Then, before)
+			before = c.await(s.Else, before) || then
+		case *ir.Block:
+			jumps := c.leave(s.Body)
+			before = c.await(s.Body, before) || jumps
+		case *ir.For:
+			before = c.again(s.Body, before)
+		case *ir.While:
+			before = c.again(slices.Concat(s.Pre, s.Body, s.Post), before)
+		}
+	}
+	return before
+}
+
+// again is await for the body of a loop.
+func (c copies) again(body []ir.Stmt, before bool) bool {
+	before = before || c.leave(body)
+	behind := c.await(body, before)
+	if behind && !before {
+		c.await(body, true)
+	}
+	return before || behind
+}
+
+// leave reports whether a jump may leave list with a copy on its way.
+func (c copies) leave(list []ir.Stmt) bool {
+	copied, jumps := false, false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Assign:
+			copied = copied || c.made[s]
+		case *ir.Break, *ir.Continue:
+			jumps = true
+		}
+		return true
+	})
+	return copied && jumps
 }

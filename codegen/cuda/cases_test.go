@@ -16,6 +16,7 @@ var handBuilt = []struct {
 	{"spmv", spmv},
 	{"dot", dot},
 	{"matmul", matmul},
+	{"copies", copies},
 	{"atomics", atomics},
 	{"integers", integers},
 	{"conversions", conversions},
@@ -124,6 +125,32 @@ func matmul() *ir.Program {
 		b.decl(s, nil),
 		b.loop(l, num(0), ref(k), num(1), b.update(ref(s), ir.Add, bin(ir.Mul, at(x, i, k, l), at(y, l, m, j)))),
 		b.set(at(z, i, m, j), ref(s))))
+	return b.prog
+}
+
+// copies has copies that go on beside their threads, and waits for them at the barriers behind them:
+// at that of the same turn, of the next one, of the loop that a jump leaves, and at none for bytes.
+func copies() *ir.Program {
+	b := newProgram("copies")
+	n, x, small := b.param("n", ir.IntType), b.param("x", ir.SliceOf(ir.Float64Type)), b.param("small", ir.SliceOf(ir.Uint8Type))
+	y := b.param("y", ir.SliceOf(ir.Float64Type))
+	tile, bytes := b.newVar("tile", ir.ArrayOf(ir.Float64Type, 128), ir.Team), b.newVar("bytes", ir.ArrayOf(ir.Uint8Type, 128), ir.Team)
+	me := func() ir.Expr { return query(ir.ThreadNum) }
+	copied := func(to, from *ir.Var, i *ir.Var) ir.Stmt {
+		return &ir.Assign{Place: idx(ref(to), me()), Value: idx(ref(from), sum(ref(i), me())), Async: true, At: b.at()}
+	}
+	use := func(i *ir.Var) ir.Stmt {
+		return b.set(idx(ref(y), sum(ref(i), me())), idx(ref(tile), bin(ir.Sub, num(127), me())))
+	}
+	i, j, k, l := b.local("i", ir.IntType), b.local("j", ir.IntType), b.local("k", ir.IntType), b.local("l", ir.IntType)
+	left := b.loop(l, num(0), ref(n), num(128), copied(tile, x, l))
+	left.Body = append(left.Body, b.when(bin(ir.Gt, ref(l), num(512)), &ir.Break{Label: left.Label, At: b.at()}), b.barrier(), use(l))
+	b.launch(&ir.Launch{Threads: 128, Team: []*ir.Var{tile, bytes}},
+		b.loop(i, num(0), ref(n), num(128), b.barrier(), copied(tile, x, i), b.barrier(), use(i)),
+		b.loop(j, num(0), ref(n), num(128), b.barrier(), use(j), b.barrier(), b.when(bin(ir.Gt, ref(j), num(0)), copied(tile, x, j))),
+		b.barrier(),
+		b.loop(k, num(0), ref(n), num(128), copied(bytes, small, k), b.barrier()),
+		left, b.barrier())
 	return b.prog
 }
 

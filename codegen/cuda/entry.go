@@ -108,14 +108,16 @@ func (p kernelsPrinter) launch(e *Entry) {
 	if p.rows = nil; p.opt.Align > 0 {
 		p.rows = rowLengths(l.Body)
 	}
+	p.pending = asyncCopies(l.Body)
 	p.analyse(l.Body, p.prog.Params, p.opt.Index32, l)
 	p.declareParams(l.Body)
 	p.arith().findDivisors(l.Body)
 	p.Depth = 1
 	for _, v := range l.Team {
-		align, prefix := cprint.TeamAlign(v.Type), "__shared__"
-		if align > v.Type.Align {
-			prefix += " __align__(16)"
+		align, more := cprint.TeamAlign(v.Type)
+		prefix := "__shared__"
+		if more {
+			prefix += fmt.Sprintf(" __align__(%d)", align)
 		}
 		e.TeamMemory = cprint.AlignUp(e.TeamMemory, align) + v.Type.Size
 		p.Printf(v.At, "%s %s;", prefix, p.declarator(v.Type, p.Declare(v)))

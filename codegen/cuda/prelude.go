@@ -51,6 +51,26 @@ __device__ __forceinline__ int gompss_hidden(int x)
 	return x;
 }
 `},
+	{"gompss_copy", nil, `
+// gompss_copy copies from global to team memory without waiting: gompss_copied waits.
+template <class T> __device__ __forceinline__ void gompss_copy(T* to, const T* from)
+{
+#if __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)) : "memory");
+#else
+	*to = *from;
+#endif
+}
+`},
+	{"gompss_copied", nil, `
+// gompss_copied waits until the copies of the thread are made.
+__device__ __forceinline__ void gompss_copied()
+{
+#if __CUDA_ARCH__ >= 800
+	asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+`},
 	{"gompss_early", nil, `
 // gompss_early waits for the kernels that this one is behind, and lets those behind it be set up meanwhile.
 __device__ __forceinline__ void gompss_early()

@@ -234,6 +234,8 @@ type meeting struct {
 	gate  string      // the name of the array of gates
 	grid  bool        // a barrier of the grid was printed
 	ends  bool        // checks may end threads before such a barrier
+
+	pending copies // copies to team memory that are on their way while their threads go on
 }
 
 func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {

@@ -49,6 +49,10 @@ func (p *printer) stmt(s ir.Stmt) {
 	case *ir.Decl:
 		p.decl(s)
 	case *ir.Assign:
+		if p.pending.made[s] {
+			p.copyLater(s)
+			return
+		}
 		p.Printf(s.At, "%s;", p.assign(s))
 	case *ir.Call:
 		p.calls().callStmt(s, nil)
@@ -142,6 +146,11 @@ func (p *printer) assign(s *ir.Assign) string {
 	}
 	place := p.expr(s.Place)
 	return place.Text + " = " + p.assigned(s.Value, place.Type)
+}
+
+// copyLater prints a copy to team memory that goes on while the thread does.
+func (p *printer) copyLater(s *ir.Assign) {
+	p.Printf(s.At, "%s;", p.call("gompss_copy", "&"+p.expr(s.Place).At(cprint.PrecUnary), "&"+p.expr(s.Value).At(cprint.PrecUnary)))
 }
 
 // compound prints place = place op y in the short form.

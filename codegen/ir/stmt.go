@@ -24,9 +24,14 @@ type Decl struct {
 }
 
 // Assign is Place = Value. Values may be scalars, arrays, structs, slices and pointers.
+//
+// With Async, Place is an element of team memory and Value a scalar element of a slice (device IR).
+// The value is there for all threads of the team behind the next TeamBarrier of the thread that
+// copies. Until then no thread reads Place, and none writes Place or the element of the slice.
 type Assign struct {
 	Place Expr
 	Value Expr
+	Async bool
 	At    Pos
 }
 

@@ -159,7 +159,11 @@ func (t *text) decl(s *Decl) {
 func (t *text) simple(s Stmt) string {
 	switch s := s.(type) {
 	case *Assign:
-		return t.expr(s.Place, 0) + " = " + t.expr(s.Value, 0)
+		value := t.expr(s.Value, 0)
+		if s.Async {
+			value = "async " + value
+		}
+		return t.expr(s.Place, 0) + " = " + value
 	case *Call:
 		return t.results(s.Results) + s.Fn.Name + "(" + t.list(s.Args) + ")"
 	}

@@ -151,7 +151,7 @@ func (r *Rewrite) plain(s Stmt) Stmt {
 	case *Decl:
 		return &Decl{Var: r.variable(s.Var), Init: r.CopyExpr(s.Init), Unset: s.Unset, At: s.At}
 	case *Assign:
-		return &Assign{Place: r.CopyExpr(s.Place), Value: r.CopyExpr(s.Value), At: s.At}
+		return &Assign{Place: r.CopyExpr(s.Place), Value: r.CopyExpr(s.Value), Async: s.Async, At: s.At}
 	case *Call:
 		return &Call{Results: r.variables(s.Results), Fn: s.Fn, Args: r.CopyExprs(s.Args), At: s.At}
 	case *Break:

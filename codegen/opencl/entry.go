@@ -53,8 +53,9 @@ func (p kernelsPrinter) kernel(e *Entry, behind bool) {
 	p.arguments(ir.Used(l.Body))
 	p.prepare(l.Body)
 	for _, v := range p.teamVars(l) {
-		align, suffix := cprint.TeamAlign(v.Type), ""
-		if align > v.Type.Align {
+		align, more := cprint.TeamAlign(v.Type)
+		suffix := ""
+		if more {
 			suffix = fmt.Sprintf(" __attribute__((aligned(%d)))", align)
 		}
 		e.TeamMemory = cprint.AlignUp(e.TeamMemory, align) + v.Type.Size

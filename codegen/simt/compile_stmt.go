@@ -81,6 +81,10 @@ func (g *compiler) decl(s *ir.Decl) {
 
 func (g *compiler) assign(s *ir.Assign) {
 	l, t := g.locate(s.Place), s.Place.Type()
+	if s.Async {
+		g.later(s, l)
+		return
+	}
 	if !l.mem && oneStep(s.Value) {
 		g.into(l.reg, s.Value)
 		return
@@ -92,6 +96,16 @@ func (g *compiler) assign(s *ir.Assign) {
 	tmp := g.regs.temp(leaves(t))
 	g.into(tmp, s.Value)
 	g.mem.store(l, t, tmp, s.At)
+}
+
+// later compiles a copy whose value is there behind the next barrier of the team; until then its
+// place holds the complement, so that a read that comes too early shows.
+func (g *compiler) later(s *ir.Assign, l location) {
+	tmp := g.regs.temp(1)
+	g.into(tmp, s.Value)
+	to := inMemory(g.mem.address(l, s.At), l.site)
+	g.emit(s.At, l.site, opLater, tmp, to.reg, 0, int64(storeOps[s.Place.Type().Kind]))
+	g.mem.store(to, s.Place.Type(), tmp, s.At)
 }
 
 // call compiles a call. The code evaluates all arguments before it writes the first parameter.

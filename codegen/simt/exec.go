@@ -26,6 +26,13 @@ type thread struct {
 	status  status
 	clock   uint32 // for race detection: see race.go
 	known   *knowledge
+	later   []laterCopy // in the order of the program
+}
+
+// A laterCopy is a value that is written at the next barrier of the team.
+type laterCopy struct {
+	to, value uint64
+	by        op // the store operation
 }
 
 // execute executes t until it stops. The switch is the whole of the interpreter: one case for each
@@ -318,6 +325,9 @@ func rare(m *machine, in *instr, regs []uint64, pc int) bool {
 		x := &m.code.arrays[in.imm]
 		regs[in.a] = regs[in.b] + regs[in.c]*uint64(x.size) + uint64(x.off)
 		return regs[in.c] < uint64(x.length)
+	case opLater:
+		m.current.later = append(m.current.later, laterCopy{to: regs[in.b], value: regs[in.a], by: op(in.imm)})
+		regs[in.a] = ^regs[in.a]
 	case opCopy:
 		m.copy(regs[in.a], regs[in.b], in.imm, pc)
 	case opZero:

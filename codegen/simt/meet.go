@@ -11,6 +11,7 @@ import (
 func (m *machine) meet(waiting int) bool {
 	if first := m.threads[0]; waiting == len(m.threads) && m.scope(first) == teamScope && together(m.threads) {
 		m.release(m.threads)
+		m.copyLater()
 		m.stats.Barriers++
 		if m.race != nil {
 			m.race.teamBarrier(m.threads)
@@ -65,6 +66,16 @@ func together(list []*thread) bool {
 		}
 	}
 	return true
+}
+
+// copyLater makes the copies of the team that had until its barrier.
+func (m *machine) copyLater() {
+	for _, t := range m.threads {
+		for _, c := range t.later {
+			put(c.by, m.segments[c.to>>segmentShift][c.to&offsetMask:], c.value)
+		}
+		t.later = t.later[:0]
+	}
 }
 
 func (m *machine) release(list []*thread) {

@@ -128,6 +128,7 @@ const (
 
 	opStep    // fails unless step b suits relation imm
 	opAtomic  // as atomics[imm] says
+	opLater   // a is written to address b at the next barrier of the team, by store operation imm; a = ^a
 	opBarrier // as barriers[imm] says
 	opShuffle // a = b exchanged by c, kind imm
 )

@@ -77,13 +77,17 @@ func Unshared(s *ir.Atomic) []ir.Stmt {
 	return out
 }
 
-// TeamAlign is the alignment of a team variable. Groups of elements that vectors hold can be loaded
-// as vectors.
-func TeamAlign(t *ir.Type) ir.Bytes {
-	if t.Kind == ir.Array && t.Elem.Kind == ir.Array && t.Elem.Size%vector == 0 {
-		return vector
+// TeamAlign is the alignment of a team variable, and more is set where C would give it less. Groups
+// of elements that vectors hold can be loaded as vectors.
+func TeamAlign(t *ir.Type) (align ir.Bytes, more bool) {
+	align, inner := t.Align, t
+	for inner.Kind == ir.Array {
+		inner = inner.Elem
 	}
-	return t.Align
+	if t.Kind == ir.Array && t.Elem.Kind == ir.Array && t.Elem.Size%vector == 0 {
+		align = vector
+	}
+	return align, align > inner.Align
 }
 
 // vector is the size of the widest load.

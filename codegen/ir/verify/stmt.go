@@ -24,6 +24,17 @@ func (v *verifier) within(label *ir.Label, loop bool, body func()) {
 	v.labels = v.labels[:len(v.labels)-1]
 }
 
+// asyncCopy reports whether s copies a scalar element of a slice to an element of team memory.
+func asyncCopy(s *ir.Assign) bool {
+	to, isElem := s.Place.(*ir.Index)
+	from, reads := s.Value.(*ir.Index)
+	if !isElem || !reads || !from.Type().IsScalar() || from.X.Type().Kind != ir.Slice {
+		return false
+	}
+	r, ok := to.X.(*ir.Ref)
+	return ok && r.Var.Space == ir.Team
+}
+
 func (v *verifier) stmt(s ir.Stmt) {
 	if s == nil {
 		v.fail(ir.Pos{}, "a nil statement")
@@ -37,6 +48,9 @@ func (v *verifier) stmt(s ir.Stmt) {
 		v.decl(s)
 	case *ir.Assign:
 		v.hasType(s.Value, v.place(s.Place, "assignment"), s.At, "assignment")
+		if s.Async && !asyncCopy(s) {
+			v.fail(s.At, "an asynchronous copy that is not from a slice to team memory")
+		}
 	case *ir.Call:
 		v.call(s)
 	case *ir.If:

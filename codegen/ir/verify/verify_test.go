@@ -68,6 +68,10 @@ func TestVerifyFindsEachMistake(t *testing.T) {
 			return one(&ir.Decl{Var: &ir.Var{Name: "c", Type: ir.Int8Type, Space: ir.Local, ID: 5},
 				Init: &ir.Const{T: ir.Int8Type, Bits: 0x80, At: at}, At: at})
 		}, []string{"constant 0x80 is not extended as int8"}},
+		{"asynchronous copy", func(_ *ir.Kernel, x, a *ir.Var, _ *ir.Label) []ir.Stmt {
+			elem := func() ir.Expr { return &ir.Index{X: ref(a), I: ref(x), At: at} }
+			return one(&ir.Assign{Place: elem(), Value: elem(), Async: true, At: at})
+		}, []string{"an asynchronous copy that is not from a slice to team memory"}},
 		{"atomic", func(_ *ir.Kernel, x, a *ir.Var, _ *ir.Label) []ir.Stmt {
 			return one(&ir.Atomic{Kind: ir.AtomicUpdate, Op: ir.Lt, Place: ref(x), Value: number(1), At: at})
 		}, []string{"atomic operator <"}},
