@@ -84,6 +84,7 @@ type Costs struct {
 	TeamBarrier    time.Duration // of 256 threads
 	ClusterBarrier time.Duration // of teams in one cluster; 0: the target has no clusters
 	GridBarrier    time.Duration // of teams that are all resident
+	Addition       int           // clock cycles from an addition to one that waits for its sum
 }
 
 // Tuning contains thresholds of strategies that do not follow from other numbers of the target. The
@@ -193,7 +194,7 @@ type Rows struct {
 	Jam       int        // elements of a row that a thread interleaves if they are independent
 	Unroll    int        // unrolled iterations of a traversal
 	Few       int        // columns are few below 1/Few of the resident threads
-	KeptLoads int        // elements of a kept row that a thread loads together
+	KeptLoads int        // elements of a kept row that a thread reads or copies in one turn
 	KeptTurns int        // multiples of Unroll if few lanes traverse kept rows
 	Carried   int64      // iterations that an element stays in a register; TridiagonalRows
 	Idle      int64      // 1/Idle of a row may idle so that it begins at lines of the cache; Lattice

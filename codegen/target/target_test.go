@@ -13,7 +13,7 @@ func TestTarget_EveryNumberIsGiven(t *testing.T) {
 		require.NotEmpty(t, g.Source, name)
 		for what, n := range map[string]float64{"clock": g.Clock, "bandwidth": g.Memory.Bandwidth, "in flight": float64(g.Memory.InFlight), "L1": float64(g.Memory.L1 - g.Memory.Shared),
 			"shared": float64(g.Memory.TeamShared), "float32": float64(g.Rates.Float32), "float64": float64(g.Rates.Float64),
-			"shared rate": float64(g.Rates.Shared), "grid barrier": float64(g.Cost.GridBarrier)} {
+			"shared rate": float64(g.Rates.Shared), "grid barrier": float64(g.Cost.GridBarrier), "addition": float64(g.Cost.Addition)} {
 			require.Positive(t, n, "%s: %s", name, what)
 		}
 		require.Less(t, g.Memory.TeamShared, g.Memory.Shared+1, name)

@@ -107,6 +107,7 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
 	t.Trips.Whole = t.OnHost(build.Choose(long, ceil(trips, x.rows), ceil(trips, rowsThreads), at))
 	if kept != nil {
+		t.Launch.ResidentTeams = max(t.Launch.ResidentTeams, kept.resident())
 		kept.stage()
 		kept.explain()
 		if teams := kept.teams(trips); teams != nil && t.Trips.Whole != nil { // looked up in parts: the whole expression is large

@@ -15,8 +15,10 @@ import (
 // If several loops traverse the same row, and at least two rows fit into team memory, a team loads
 // its rows once and keeps them for all these loops. All threads share independent iterations and
 // reductions whose result does not depend on the order. For a loop whose order matters, the threads
-// first compute the staged values in place, and then one lane a row executes the loop. Staged
-// values stay in team memory for the next loop that uses the same ones.
+// first compute a costly staged value in place, and then one lane a row executes the loop. Staged
+// values stay in team memory for the next loop that uses the same ones. The time of such a lane is
+// that of its operations one after another: long rows, of which few are kept at once, are read from
+// memory by each loop instead (longest).
 
 const (
 	keptWarps  = rowsThreads / rowsOfTeam
@@ -52,22 +54,85 @@ func (x *rowed) keeps() *keptRows {
 	if !k.findElem(loops) || !k.undisturbed(loops) {
 		return nil
 	}
+	waits := 0 // additions and the like that a lane makes for an element of a row, one after another
 	for _, l := range loops {
 		sums := k.orderFree(l)
 		switch {
 		case l.free:
 		case sums != nil:
 			l.needs = k.needsOfAll(l, sums)
-		case len(l.staged) != 1 || !costly(l.staged[0].e):
-			return nil // few lanes would walk and save only a load: blocks of 32 rows are faster
+		case len(l.staged) > 1 && slices.ContainsFunc(l.staged, func(s rowStaged) bool { return costly(s.e) }):
+			return nil // a cell has one value
+		default:
+			waits += l.operations()
 		}
 	}
-	k.elems = int64(x.Device().Memory.StaticShared * 3 / 4 / k.elem.Type().Size)
+	k.elems = int64((k.memory() - k.otherTiles()) / k.elem.Type().Size)
 	at := x.f.At
 	k.count = build.Trips(first, first.Lo, first.Hi, first.Step)
-	twice := build.Binary(ir.Mul, build.Binary(ir.Add, k.count, build.Int(1, at), at), build.Int(keptOfTeam, at), at)
+	twice := build.Binary(ir.Mul, k.pitchOf(k.count), build.Int(keptOfTeam, at), at)
 	k.fits = build.Compare(ir.LAnd, build.Compare(ir.Ge, k.count, build.Int(x.Device().Tuning.KeptRow, at), at), build.Compare(ir.Le, twice, build.Int(k.elems, at), at), at)
+	if waits > 0 {
+		k.fits = build.Compare(ir.LAnd, k.fits, build.Compare(ir.Le, k.count, build.Int(k.longest(waits), at), at), at)
+	}
 	return k
+}
+
+// memory returns the size of the rows that a team keeps and of the tiles of its other form, and
+// resident how many such teams fit into a multiprocessor.
+func (k *keptRows) memory() ir.Bytes { return k.Device().Memory.StaticShared * 3 / 4 }
+func (k *keptRows) resident() int    { return int(k.Device().Memory.Shared / k.memory()) }
+
+// otherTiles returns the size of the tiles besides the one that the kept rows replace.
+func (k *keptRows) otherTiles() ir.Bytes {
+	type tile struct {
+		columns int64
+		kind    ir.Kind
+		n       int
+	}
+	k.evenTiles()
+	sizes := map[tile]ir.Bytes{}
+	var replaced *tile
+	for _, l := range k.inOrder() {
+		for n, s := range l.staged {
+			t := tile{l.columns, s.e.Type().Kind, n}
+			if replaced == nil && ir.Same(s.e.Type(), k.elem.Type()) {
+				replaced = &t
+			}
+			sizes[t] = s.e.Type().Size * ir.Bytes(k.rows*(l.columns+1))
+		}
+	}
+	if replaced != nil {
+		delete(sizes, *replaced)
+	}
+	var sum ir.Bytes
+	for _, n := range sizes {
+		sum += n
+	}
+	return sum
+}
+
+// longest returns the length of the rows up to which lanes that make the given number of operations
+// for each element, one after another, take less time for the kept rows of a multiprocessor than
+// reading the rows once more for each loop. The longer the rows, the fewer are kept at once.
+func (k *keptRows) longest(operations int) int64 {
+	gpu := k.Device()
+	ofClock := gpu.Memory.Bandwidth / float64(gpu.Team.Multiprocessors) / gpu.Clock // bytes
+	read := float64(len(k.inOrder())) * float64(k.elem.Type().Size) / ofClock       // clocks for an element
+	return int64(read * float64(k.resident()) * float64(k.elems) / float64(operations*gpu.Cost.Addition))
+}
+
+// operations counts the operations of an iteration that may depend on the iteration before it.
+func (l *rowLoop) operations() int {
+	n := 0
+	ir.WalkExprs(l.replaced(l.loop.Body, func(rowStaged) ir.Expr { return build.Zero(ir.IntType, l.loop.At) }), func(e ir.Expr) bool {
+		switch e.(type) {
+		case *ir.Binary, *ir.Unary, *ir.Math, *ir.Convert:
+			n++
+		}
+		return true
+	})
+	return max(n, 1)
 }
 
 // canonical returns e with the induction variable of l replaced by k.col.
@@ -175,21 +240,38 @@ func (k *keptRows) stage() {
 		for _, s := range l.staged {
 			if ir.Same(s.e.Type(), elem) && k.tile == nil {
 				k.tile = s.tile
-				k.tile.Type = ir.ArrayOf(elem, max(k.elems, k.tile.Type.Len))
+				k.tile.Type = k.tileOf(max(k.elems, k.tile.Type.Len))
 			}
 		}
 	}
 	if k.tile == nil {
-		k.tile = k.Slot(crews.Slot{What: "keptRows", Kind: elem.Kind}, ir.ArrayOf(elem, k.elems), "keptRows", k.f.At)
+		k.tile = k.Slot(crews.Slot{What: "keptRows", Kind: elem.Kind}, k.tileOf(k.elems), "keptRows", k.f.At)
 	}
+}
+
+// tileOf returns the type of a tile of n elements, which begins where the widest access does.
+func (k *keptRows) tileOf(n int64) *ir.Type {
+	t := ir.ArrayOf(k.elem.Type(), n)
+	t.Align = max(t.Align, k.Device().Memory.Word)
+	return t
+}
+
+// pitchOf returns the distance of rows of count elements, in cells. Each row begins where the
+// widest access does, so that a lane that walks reads several elements at once, and the lanes that
+// walk neighbouring rows read from different banks: the distance is an odd number of such accesses.
+func (k *keptRows) pitchOf(count ir.Expr) ir.Expr {
+	at := k.f.At
+	wide := max(1, int64(k.Device().Memory.Word/k.elem.Type().Size))
+	whole := &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, count, build.Int(wide-1, at), at), Y: build.Int(wide, at), T: ir.IntType, At: at}
+	return build.Binary(ir.Mul, &ir.Binary{Op: ir.Or, X: whole, Y: build.Int(1, at), T: ir.IntType, At: at}, build.Int(wide, at), at)
 }
 
 // overKept returns the loop in which the teams execute the blocks of rows.
 func (k *keptRows) overKept() []ir.Stmt {
-	x, at := k.rowed, k.f.At
+	x := k.rowed
 	var out []ir.Stmt
 	k.count, out = x.Temp("count", k.count, out)
-	k.pitch, out = x.Temp("pitch", &ir.Binary{Op: ir.Or, X: k.count, Y: build.Int(1, at), T: ir.IntType, At: at}, out)
+	k.pitch, out = x.Temp("pitch", k.pitchOf(k.count), out)
 	k.many, out = x.Temp("many", k.rowsOf(k.pitch), out)
 	inner := x.overBlocks(k.many, func() []ir.Stmt {
 		k.content = k.elem
@@ -212,7 +294,7 @@ func (k *keptRows) teams(rows ir.Expr) ir.Expr {
 	if rows == nil || count == nil || k.OnHost(k.fits) == nil {
 		return nil
 	}
-	many := k.rowsOf(build.Binary(ir.Add, count, build.Int(1, at), at))
+	many := k.rowsOf(k.pitchOf(count))
 	return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Sub, build.Binary(ir.Add, rows, many, at), build.Int(1, at), at), Y: many, T: ir.IntType, At: at}
 }
 
@@ -235,9 +317,8 @@ func (k *keptRows) eachRow(body func(r, i *ir.Var) []ir.Stmt) ir.Stmt {
 // where there are so many: compilers do not write out turns of which the number of threads is the
 // step, and a load then waits for the store in front of it.
 func (k *keptRows) eachColumn(atOnce int, body func(c *ir.Var) []ir.Stmt) ir.Stmt {
-	at := k.f.At
-	c, threads := k.Local("c", ir.IntType, at), build.Query(ir.NumThreads, at)
-	one := &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: threads, Rel: ir.Lt, Unroll: atOnce, Body: body(c), At: at}
+	at, threads := k.f.At, build.Query(ir.NumThreads, k.f.At)
+	one := k.columnByColumn(atOnce, body)
 	if atOnce < 2 || !onlyValues(query.Flatten(one.Body)) {
 		return one
 	}
@@ -256,10 +337,16 @@ func (k *keptRows) eachColumn(atOnce int, body func(c *ir.Var) []ir.Stmt) ir.Stm
 		copies[u] = k.CopyOf(query.Flatten(body(own)), &k.Kernel.NumVars)
 	}
 	whole = append(whole, bodies.Interleave(k.rowed.Sharer.Crew, copies)...)
-	one.Lo, one.Unroll = build.Ref(first, at), 1
+	one.Lo, one.Unroll = build.Ref(first, at), min(atOnce, k.Device().Tuning.Rows.Jam)
 	turn := &ir.If{Cond: build.Compare(ir.Lt, ahead(atOnce-1), k.count, at), Then: whole, Else: []ir.Stmt{one}, At: at}
 	return &ir.For{Label: &ir.Label{}, Var: first, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: build.Binary(ir.Mul, threads, build.Int(int64(atOnce), at), at), Rel: ir.Lt,
 		Unroll: 1, Body: []ir.Stmt{turn}, At: at}
+}
+
+// columnByColumn shares the columns among the threads, written out so many times.
+func (k *keptRows) columnByColumn(unroll int, body func(c *ir.Var) []ir.Stmt) *ir.For {
+	at, c := k.f.At, k.Local("c", ir.IntType, k.f.At)
+	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: build.Query(ir.NumThreads, at), Rel: ir.Lt, Unroll: unroll, Body: body(c), At: at}
 }
 
 // onlyValues reports whether list only computes scalars and stores them.
@@ -286,13 +373,14 @@ func (k *keptRows) columnOf(c *ir.Var) ir.Expr {
 	return build.Binary(ir.Add, k.inOrder()[0].loop.Lo, build.Ref(c, k.f.At), k.f.At)
 }
 
-// load fills the tile after a barrier that ends its last use.
+// load fills the tile after a barrier that ends its last use. Nothing waits for one element: the
+// copies of all rows are on their way together.
 func (k *keptRows) load() []ir.Stmt {
 	at := k.f.At
 	return []ir.Stmt{build.Barrier(at), k.eachRow(func(r, i *ir.Var) []ir.Stmt {
-		return []ir.Stmt{k.eachColumn(k.Device().Tuning.Rows.KeptLoads, func(c *ir.Var) []ir.Stmt {
+		return []ir.Stmt{k.columnByColumn(k.Device().Tuning.Rows.KeptLoads, func(c *ir.Var) []ir.Stmt {
 			e := ir.Subst(k.elem, map[*ir.Var]ir.Expr{k.f.Var: build.Ref(i, at), k.col: k.columnOf(c)})
-			return []ir.Stmt{build.Assign(k.cell(build.Ref(r, at), build.Ref(c, at)), e, at)}
+			return []ir.Stmt{&ir.Assign{Place: k.cell(build.Ref(r, at), build.Ref(c, at)), Value: e, Async: true, At: at}}
 		})}
 	})}
 }
