@@ -246,6 +246,13 @@ var corpus = []corpusCase{
 		s := side(n) + 2
 		return []any{s, n % 6, floats[float32](r, s*s), floats[float32](r, s*s), make([]float32, s*s)}
 	}},
+	{kernel: LocalsBetween, args: func(n int, r *rand.Rand) []any {
+		return []any{n, 0.5, 0.25, floats[float64](r, n*n), floats[float64](r, n*n)}
+	}},
+	{kernel: LocalsBetweenThree, args: func(n int, r *rand.Rand) []any {
+		n %= 13
+		return []any{n, floats[float64](r, n*n*n), floats[float64](r, n*n*n)}
+	}},
 	{kernel: AcceptedSteps, args: func(n int, r *rand.Rand) []any {
 		return []any{n, ints[int64](r, n+1, 200+n*40), ints[int64](r, n+1, 1000), ints[int64](r, n, 9)}
 	}},

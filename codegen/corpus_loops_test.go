@@ -811,3 +811,35 @@ func ManyExchanges(n int, a, b []int64) {
 	}
 	x[0] += 5 * y[0]
 }
+
+// LocalsBetween has values of the outer loop between its two loops.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func LocalsBetween(n int, f0, beta float64, x, y []float64) {
+	//omp:teams distribute parallel for
+	for j := 0; j < n; j++ {
+		f := f0 + beta*float64(j)
+		south := max(j-1, 0)
+		for i := 0; i < n; i++ {
+			y[j*n+i] += f * x[south*n+i]
+		}
+	}
+}
+
+// LocalsBetweenThree has them between three loops.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func LocalsBetweenThree(n int, x, y []float64) {
+	//omp:teams distribute parallel for
+	for k := 0; k < n; k++ {
+		up := min(k+1, n-1)
+		for j := 0; j < n; j++ {
+			row := (k*n + j) * n
+			for i := 0; i < n; i++ {
+				y[row+i] += x[(up*n+j)*n+i]
+			}
+		}
+	}
+}

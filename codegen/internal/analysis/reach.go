@@ -43,11 +43,12 @@ func HasCopy(d *ir.Directive, v *ir.Var) bool {
 	return privateAgain(d, v)
 }
 
-// NestOf returns l and the inner loops that it is collapsed with.
+// NestOf returns l and the inner loops that it is collapsed with. Declarations of plain values may
+// stand between them.
 func NestOf(l *ir.For) []*ir.For {
 	nest := []*ir.For{l}
 	for n := 1; n < l.Directive.Collapse; n++ {
-		inner := query.OnlyLoop(nest[n-1].Body)
+		_, inner := query.Perfect(query.Flatten(nest[n-1].Body))
 		if inner == nil {
 			break
 		}
