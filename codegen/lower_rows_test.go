@@ -218,7 +218,7 @@ func TestRows_Kept(t *testing.T) {
 	}
 }
 
-// The rows that a team keeps come while its threads go on: without the barrier behind the copies,
+// The rows that a team keeps are copied beside its threads: without the barrier behind the copies,
 // and without the first one of a device that does not copy beside its threads, results are wrong.
 func TestRows_KeptAreAwaited(t *testing.T) {
 	const n, m = 40, 600

@@ -443,7 +443,7 @@ func (e overlapEnv) Scalar(v *ir.Var) (ir.Bits, bool) {
 func TestOverlap_RandomNests(t *testing.T) {
 	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	least := uint64(400)
+	least := uint64(200)
 	if testing.Short() {
 		least = 120
 	}

@@ -30,7 +30,7 @@ const flowSteps = 400_000
 func TestRandomFlows(t *testing.T) {
 	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	least := uint64(150)
+	least := uint64(60)
 	if testing.Short() {
 		least = 30
 	}

@@ -128,7 +128,7 @@ func matmul() *ir.Program {
 	return b.prog
 }
 
-// copies has copies that go on beside their threads, and waits for them at the barriers behind them:
+// copies has copies that are made beside their threads, and waits for them at the barriers behind them:
 // at that of the same turn, of the next one, of the loop that a jump leaves, and at none for bytes.
 func copies() *ir.Program {
 	b := newProgram("copies")

@@ -235,7 +235,7 @@ type meeting struct {
 	grid  bool        // a barrier of the grid was printed
 	ends  bool        // checks may end threads before such a barrier
 
-	pending copies // copies to team memory that are on their way while their threads go on
+	pending copies // copies to team memory that are made beside their threads
 }
 
 func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {

@@ -64,8 +64,8 @@ func memory(bandwidth float64, flight, l1, l2, shared, ofTeam deps.Bytes) Memory
 }
 
 // costs are measured on one H200: barriers in kernels that only wait, launches in a stream and in a
-// graph. Addition is from H. Abdelkhalik et al., Demystifying the Nvidia Ampere Architecture through
-// Microbenchmarking, 2022, section V: float32, dependent.
+// graph. Addition is for float32, from H. Abdelkhalik et al., Demystifying the Nvidia Ampere
+// Architecture through Microbenchmarking, 2022, section V.
 func costs(cluster time.Duration) Costs {
 	return Costs{Launch: 2800 * time.Nanosecond, Chained: 1520 * time.Nanosecond, GraphNode: 1000 * time.Nanosecond,
 		TeamBarrier: 15 * time.Nanosecond, ClusterBarrier: cluster, GridBarrier: 980 * time.Nanosecond, Addition: 4}
