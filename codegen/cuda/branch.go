@@ -173,7 +173,7 @@ func asyncCopies(list []ir.Stmt) copies {
 	return c
 }
 
-// await notes the barriers of list that are come to with copies on their way, and reports whether
+// await notes the barriers of list at which copies may be on their way, and reports whether
 // some may be on their way behind list.
 func (c copies) await(list []ir.Stmt, before bool) (behind bool) {
 	for _, s := range list {

@@ -148,7 +148,7 @@ func (p *printer) assign(s *ir.Assign) string {
 	return place.Text + " = " + p.assigned(s.Value, place.Type)
 }
 
-// copyLater prints a copy to team memory that goes on while the thread does.
+// copyLater prints a copy to team memory that is made beside the thread.
 func (p *printer) copyLater(s *ir.Assign) {
 	p.Printf(s.At, "%s;", p.call("gompss_copy", "&"+p.expr(s.Place).At(cprint.PrecUnary), "&"+p.expr(s.Value).At(cprint.PrecUnary)))
 }
