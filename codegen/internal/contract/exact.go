@@ -1,10 +1,12 @@
 package contract
 
 import (
-	"github.com/gompss/gompss/codegen/internal/analysis"
-	"github.com/gompss/gompss/codegen/internal/integers"
+	"math/bits"
 	"slices"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
 )
 
 // This file decides exactly whether an affine access stays inside a union of boxes. The bounds of
@@ -414,21 +416,56 @@ func (p *Proof) bound(c *Check, in *stretch, coef [analysis.MaxDepth]integers.Nu
 	return sum
 }
 
-// Launches is a small memory of launches that took long to prove, by the numbers that the proof
-// took.
-type Launches [8]atomic.Pointer[[]int64]
+// Launches is a memory of launches that took long to prove, by the numbers that the proof took. It
+// grows where two launches have one place in it: the tasks of a loop over blocks come again in each
+// of its turns.
+type Launches struct{ table atomic.Pointer[[]launchSlot] }
 
-func (l *Launches) slot(key []int64) *atomic.Pointer[[]int64] {
+// A launchSlot holds the numbers of one launch, nil for none.
+type launchSlot struct{ key atomic.Pointer[[]int64] }
+
+const (
+	fewLaunches  = 8
+	mostLaunches = 1024 // bounds the memory, 100 kB or so for each check of a kernel
+)
+
+// slotOf returns the place of key in a table, whose length is a power of two.
+func slotOf(table []launchSlot, key []int64) *launchSlot {
 	h := uint64(0)
 	for _, v := range key {
 		h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
 	}
-	return &l[h>>61]
+	return &table[bits.RotateLeft64(h, 32)&uint64(len(table)-1)]
 }
 
 func (l *Launches) has(key []int64) bool {
-	known := l.slot(key).Load()
+	table := l.table.Load()
+	if table == nil {
+		return false
+	}
+	known := slotOf(*table, key).key.Load()
 	return known != nil && slices.Equal(*known, key)
 }
 
-func (l *Launches) add(key []int64) { l.slot(key).Store(&key) }
+// add remembers key. What another goroutine adds meanwhile may be forgotten.
+func (l *Launches) add(key []int64) {
+	table := l.table.Load()
+	if table == nil {
+		first := make([]launchSlot, fewLaunches)
+		l.table.CompareAndSwap(nil, &first)
+		table = l.table.Load()
+	}
+	for len(*table) < mostLaunches && slotOf(*table, key).key.Load() != nil {
+		larger := make([]launchSlot, 2*len(*table))
+		for i := range *table {
+			if known := (*table)[i].key.Load(); known != nil {
+				slotOf(larger, *known).key.Store(known)
+			}
+		}
+		if !l.table.CompareAndSwap(table, &larger) {
+			break
+		}
+		table = &larger
+	}
+	slotOf(*table, key).key.Store(&key)
+}
