@@ -149,7 +149,8 @@ func copies() *ir.Program {
 		b.loop(i, num(0), ref(n), num(128), b.barrier(), copied(tile, x, i), b.barrier(), use(i)),
 		b.loop(j, num(0), ref(n), num(128), b.barrier(), use(j), b.barrier(), b.when(bin(ir.Gt, ref(j), num(0)), copied(tile, x, j))),
 		b.barrier(),
-		b.loop(k, num(0), ref(n), num(128), copied(bytes, small, k), b.barrier()),
+		b.loop(k, num(0), ref(n), num(128), copied(bytes, small, k), b.barrier(),
+			b.set(idx(ref(y), sum(ref(k), me())), conv(ir.Float64Type, idx(ref(bytes), bin(ir.Sub, num(127), me()))))),
 		left, b.barrier())
 	return b.prog
 }

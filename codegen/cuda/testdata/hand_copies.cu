@@ -47,6 +47,7 @@ copies(int n, double* x, const uint8* __restrict__ small, double* y)
 	for (int k = 0; k < n; k += 128) {
 		bytes[threadIdx.x] = small[k + threadIdx.x];
 		__syncthreads();
+		y[k + threadIdx.x] = (double)bytes[127 - threadIdx.x];
 	}
 	for (int l = 0; l < n; l += 128) {
 		gompss_copy(&tile[threadIdx.x], &x[l + threadIdx.x]);

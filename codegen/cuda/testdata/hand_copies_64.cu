@@ -49,6 +49,7 @@ copies(int64 n, double* x, const uint8* __restrict__ small, double* y)
 	for (int64 k = 0; k < n; k = (uint64)k + 128) {
 		bytes[threadIdx.x] = small[(uint64)k + threadIdx.x];
 		__syncthreads();
+		y[(uint64)k + threadIdx.x] = (double)bytes[(int64)127 - threadIdx.x];
 	}
 	for (int64 l = 0; l < n; l = (uint64)l + 128) {
 		gompss_copy(&tile[threadIdx.x], &x[(uint64)l + threadIdx.x]);
