@@ -70,9 +70,9 @@ func Shift(b int64, x, at []int64) {
 		task.MustKernel(task.KernelSpec{Name: "Shift", Files: files, Go: onGPU})
 }
 
-// TestReplayOrRecord_ReplacesTheNodesThatDiffer replays a sequence with new scalars and slices: the
-// driver is told of the nodes whose arguments differ, and builds a graph only where the structure
-// changes, or where it refuses a change.
+// TestReplayOrRecord_ReplacesTheNodesThatDiffer replays a sequence with new scalars and slices. The
+// device sets the nodes whose arguments differ. It builds a new graph only where the structure
+// changes or the driver refuses a change.
 func TestReplayOrRecord_ReplacesTheNodesThatDiffer(t *testing.T) {
 	needFake(t)
 	rt, err := task.New(task.Options{Devices: "cuda:1"})
