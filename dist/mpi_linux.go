@@ -304,8 +304,8 @@ func (t *mpiTransport) progress() (some bool) {
 		}
 		some = true
 	}
-	t.test(t.control, &t.sends, unfinishedSends, &some)
-	t.test(t.data, &t.flights, len(t.flights), &some)
+	t.test(t.control, &t.sends, &some)
+	t.test(t.data, &t.flights, &some)
 	return some
 }
 
@@ -316,20 +316,12 @@ func (t *mpiTransport) finished() bool {
 	return t.closing && len(t.commands) == 0 && (len(t.sends) == 0 && (t.cause != nil || len(t.flights)+len(t.posted) == 0))
 }
 
-// unfinishedSends is how many messages of the control communicator that are not sent yet are tested
-// at once: a call takes some 80 ns, and those to a rank that is busy are many and end in order.
-const unfinishedSends = 4
-
-// test takes flights that have ended out of a list, up to a number that have not, and calls what
-// waits for them, which may begin others.
-func (t *mpiTransport) test(c *mpi.Comm, list *[]*flight, most int, some *bool) {
+// test takes flights that have ended out of a list and calls what waits for them, which may begin
+// others.
+func (t *mpiTransport) test(c *mpi.Comm, list *[]*flight, some *bool) {
 	var ended []*flight
 	kept := (*list)[:0]
-	for i, f := range *list {
-		if len(kept) >= most {
-			kept = append(kept, (*list)[i:]...)
-			break
-		}
+	for _, f := range *list {
 		active := false
 		for i := range f.requests {
 			if done, s, err := c.Test(&f.requests[i]); !done {
