@@ -63,10 +63,6 @@ func (l *loadEstimator) readTimes(it *Item) {
 	l.acceptQuickTrial(it)
 }
 
-// longTrial is the run time from which one sample of an accelerator is enough: more trials would
-// cost more time than they could save.
-const longTrial = 100 * time.Millisecond
-
 // acceptLongRun treats a run of longTrial on an accelerator as known, unless it may include
 // transfers or the pinning of memory.
 func (l *loadEstimator) acceptLongRun(it *Item) {
@@ -180,10 +176,12 @@ func (l *loadEstimator) candidates(it *Item) PlaceSet {
 }
 
 // A trial on the host may take trialFactor times what an accelerator takes, and trialLeast at the
-// least.
+// least. One run of longTrial on an accelerator is enough: more cost more time than they save. The
+// numbers are choices, not measurements.
 const (
 	trialFactor = 2
 	trialLeast  = 100 * time.Microsecond
+	longTrial   = 100 * time.Millisecond
 )
 
 // limit returns Item.Limit for it at p.
