@@ -308,7 +308,7 @@ func (d *Device) fromSource(name string, v *version, text string, options []stri
 	defer b.free()
 	source := cString(text)
 	b.words[0] = uint64(addressOf(source))
-	cl, err := d.driver.create(clCreateProgramWithSource, d.context, 1, b.at(0), 0)
+	cl, err := d.driver.create(clCreateProgramWithSource, d.context.cl, 1, b.at(0), 0)
 	if err != nil {
 		return err
 	}
@@ -368,7 +368,7 @@ func (d *Device) fromBinary(v *version, code []byte, options []string) error {
 	b := newBlock()
 	defer b.free()
 	b.words[0], b.words[1], b.words[2] = uint64(d.info.id), uint64(len(code)), uint64(addressOf(code))
-	cl, err := d.driver.create(clCreateProgramWithBinary, d.context, 1, b.at(0), b.at(1), b.at(2), b.at(3))
+	cl, err := d.driver.create(clCreateProgramWithBinary, d.context.cl, 1, b.at(0), b.at(1), b.at(2), b.at(3))
 	keep(code)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ type Device struct {
 	name    string
 	space   devices.SpaceID
 	memory  deps.Bytes
-	context uintptr
+	context *sharedContext
 	clock   clock
 	cache   *cache
 
@@ -58,11 +58,7 @@ func openDevice(drv *driver, i int, info Info, space devices.SpaceID, o Options)
 	}
 	restore := sighandlers.Keep() // the first context starts threads and handlers of the driver
 	defer func() { err = errors.Join(err, restore()) }()
-	b := newBlock()
-	defer b.free()
-	const contextPlatform = 0x1084
-	b.words[0], b.words[1], b.words[2], b.words[3] = contextPlatform, uint64(info.platform), 0, uint64(info.id)
-	if d.context, err = drv.create(clCreateContext, b.at(0), 1, b.at(3), 0, 0); err != nil {
+	if d.context, err = drv.contexts.take(drv, &info); err != nil {
 		return nil, fmt.Errorf("opencl: %s: %w", info.Name, err)
 	}
 	for _, q := range []**queue{&d.toDevice, &d.toHost, &d.launch} {
@@ -115,7 +111,9 @@ func (d *Device) alive() error {
 
 // lose takes the device out of service.
 func (d *Device) lose(what string, err error) error {
-	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: what, Err: err, Fatal: true})
+	if d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: what, Err: err, Fatal: true}) {
+		d.driver.contexts.abandon(d.context)
+	}
 	return d.alive()
 }
 
@@ -161,7 +159,7 @@ func (d *Device) Close() error {
 			errs = append(errs, d.driver.do(clReleaseCommandQueue, q.cl))
 		}
 	}
-	errs = append(errs, d.driver.do(clReleaseContext, d.context))
+	errs = append(errs, d.driver.contexts.give(d.driver, d.context))
 	if err := errors.Join(errs...); err != nil && d.alive() == nil {
 		return d.fail("close", err)
 	}

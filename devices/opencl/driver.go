@@ -132,9 +132,10 @@ const libraryEnv = "GOMPSS_OPENCL_LIB"
 
 // A driver is the loader.
 type driver struct {
-	path string
-	fns  []uintptr
-	pins pins
+	path     string
+	fns      []uintptr
+	pins     pins
+	contexts contexts
 	// handlers are those of signals, which a vendor's compiler may change.
 	handlers sighandlers.Guard
 	around   atomic.Pointer[interception] // of tests; goroutines of any device may be in a call

@@ -127,7 +127,7 @@ func (d *Device) allocate(size deps.Bytes) (uintptr, error) {
 		return 0, fmt.Errorf("%w: %v in one buffer: the device takes at most %v", devices.ErrNoMemory, size, d.info.Largest)
 	}
 	d.objects.Add(1)
-	return d.driver.create(clCreateBuffer, d.context, readWrite, uintptr(size), 0)
+	return d.driver.create(clCreateBuffer, d.context.cl, readWrite, uintptr(size), 0)
 }
 
 // Unmap counts [lo, hi) as free; the last granule takes the memory object along. The driver keeps

@@ -59,7 +59,7 @@ func (m *mirror) pin(d *Device) (*pinned, error) {
 			return
 		}
 		const readWrite, useHostMemory = 1, 8
-		object, err := d.driver.create(clCreateBuffer, d.context, readWrite|useHostMemory, hi-lo, lo)
+		object, err := d.driver.create(clCreateBuffer, d.context.cl, readWrite|useHostMemory, hi-lo, lo)
 		if err != nil {
 			return
 		}

@@ -59,7 +59,7 @@ func newQueue(d *Device) (*queue, error) {
 	if d.options.Timed {
 		properties = profiling
 	}
-	cl, err := d.driver.create(clCreateCommandQueue, d.context, d.info.id, properties)
+	cl, err := d.driver.create(clCreateCommandQueue, d.context.cl, d.info.id, properties)
 	if err != nil {
 		return nil, err
 	}
