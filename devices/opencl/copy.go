@@ -14,7 +14,7 @@ import (
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op := &operation{what: fmt.Sprintf("copy of %v from %v to %v", t.Region, t.From, t.To), event: &event{}, after: append([]devices.Event(nil), after...)}
 	var host *pinned
-	op.start = func(waits []uintptr) (cl uintptr, err error) {
+	op.start = func(waits []uintptr, _ bool) (cl uintptr, err error) {
 		cl, host, err = d.copy(t, waits)
 		return cl, err
 	}
@@ -57,7 +57,7 @@ func (d *Device) copy(t devices.Transfer, waits []uintptr) (cl uintptr, host *pi
 			return c.rect(r, object, m.buffer.Host.Address(), count, list, event)
 		})
 	})
-	cl, err = c.end()
+	cl, err = c.end(true)
 	return cl, host, err
 }
 
@@ -172,18 +172,23 @@ func (c *commands) flush(event uintptr) {
 	c.last, c.waits = nil, nil
 }
 
-// end enqueues the last command and returns its event; a marker where there is none.
+// end enqueues the last command and returns its event where that is marked; a marker where there is
+// no command.
 //
 // Errors: of any command; those before it may run.
-func (c *commands) end() (uintptr, error) {
-	if c.last == nil {
+func (c *commands) end(marked bool) (uintptr, error) {
+	if c.last == nil && (marked || len(c.waits) > 0) {
 		c.add(func(count, list, event uintptr) error {
 			return c.device.driver.do(clEnqueueMarkerWithWaitList, c.queue.cl, count, list, event)
 		})
 	}
 	b := newBlock()
 	defer b.free()
-	c.flush(b.at(0))
+	event := uintptr(0)
+	if b.words[0] = 0; marked {
+		event = b.at(0)
+	}
+	c.flush(event)
 	if c.err != nil {
 		return 0, errors.Join(c.err, c.device.driver.do(clFinish, c.queue.cl)) // what was enqueued uses what the caller gives back
 	}

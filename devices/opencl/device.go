@@ -62,7 +62,7 @@ func openDevice(drv *driver, i int, info Info, space devices.SpaceID, o Options)
 		return nil, fmt.Errorf("opencl: %s: %w", info.Name, err)
 	}
 	for _, q := range []**queue{&d.toDevice, &d.toHost, &d.launch} {
-		if *q, err = newQueue(d); err != nil {
+		if *q, err = newQueue(d, q == &d.launch); err != nil {
 			return nil, errors.Join(fmt.Errorf("opencl: %s: %w", info.Name, err), d.Close())
 		}
 	}

@@ -16,10 +16,10 @@ type event struct {
 	// alone says that the operation can fail without ending the device, so that nothing may be
 	// enqueued behind it before it has happened.
 	alone  bool
-	number int64 // in its queue
+	number int64  // in its queue
+	batch  *batch // it is enqueued in; written before it is placed
 
 	mu           sync.Mutex
-	cl           uintptr // the driver's event, from when the operation is enqueued until it happens
 	enqueued     bool
 	done         bool
 	err          error
@@ -63,16 +63,23 @@ func (e *event) Times() (began, ended time.Time) {
 	return e.began, e.ended
 }
 
-// placed notes the driver's event, and resumes those that want to be enqueued behind it.
-func (e *event) placed(cl uintptr) {
+// placed notes that e is enqueued, and resumes those that want to be enqueued behind it.
+func (e *event) placed(g *batch) {
 	e.mu.Lock()
-	e.cl, e.enqueued = cl, true
+	e.batch, e.enqueued = g, true
 	waiting := e.waiting
 	e.waiting = nil
 	e.mu.Unlock()
 	for _, f := range waiting {
 		f()
 	}
+}
+
+// isPlaced reports whether e is enqueued or has happened.
+func (e *event) isPlaced() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.enqueued || e.done
 }
 
 // whenPlaced calls f when e is enqueued or has happened, at once if it is.
@@ -106,15 +113,17 @@ func (e *event) happen(err error) {
 	}
 }
 
-// handle keeps the driver's event of e for a list of events to wait for; 0 where e has happened.
-// The caller gives it back.
-func (e *event) handle() (uintptr, error) {
+// handle returns an event of the driver for a list of events to wait for, and the number of the
+// operation up to which the queue of e has to be flushed then; 0 where e has happened. The caller
+// gives the event back. When it happens, so has e.
+func (e *event) handle() (cl uintptr, last int64, err error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.done || e.cl == 0 {
-		return 0, nil
+	g, done := e.batch, e.done
+	e.mu.Unlock()
+	if done || g == nil {
+		return 0, 0, nil
 	}
-	return e.cl, e.device.driver.do(clRetainEvent, e.cl)
+	return g.handle(e.queue)
 }
 
 // await returns when e has happened.

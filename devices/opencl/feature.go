@@ -26,6 +26,14 @@ const shuffleSync = 7
 // hasPTX reports whether the device's compiler takes instructions of NVIDIA's GPUs in a text.
 func (i *Info) hasPTX() bool { return i.has("cl_nv_device_attribute_query") }
 
+// endsAtFailure reports whether a kernel that fails ends its context, or the process, so that none
+// behind it succeeds: then the last event of several kernels tells of all. Elsewhere a command can
+// fail for want of memory, and others behind it succeed.
+//
+// Source: NVIDIA, CUDA Driver API, CUDA_ERROR_ILLEGAL_ADDRESS: the context cannot be used any more;
+// its OpenCL is made of the same driver.
+func (i *Info) endsAtFailure() bool { return i.hasPTX() || i.Type == "cpu" }
+
 // Properties of what OpenCL 1.2 does not have.
 const (
 	deviceFences        = 0x1064 // OpenCL 3.0

@@ -72,33 +72,52 @@ func unchecked() *devices.Kernel {
 	return k
 }
 
-// A link of a chain is enqueued with its event and nothing else: its arguments stay, and the host
-// waits for many at once.
+// A link of a chain is enqueued and nothing else: its arguments stay, and many have one event, for
+// which the host waits.
 func TestChain_CallsOfALink(t *testing.T) {
 	d := openAny(t, Options{})
 	c := newChain(t, unchecked(), d)
 	require.NoError(t, c.run(1)) // its arguments
-	const n = 2000
+	const n = 125 * mostBehind
+	submitted, enqueued := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
 	calls := map[fn]int{}
 	around := interception(func(which fn, _ []uintptr, call func() uintptr) uintptr {
+		switch which {
+		case clEnqueueNDRangeKernel:
+			<-submitted
+		case clWaitForEvents:
+			<-enqueued
+		}
 		mu.Lock()
-		calls[which]++
-		mu.Unlock()
+		defer mu.Unlock()
+		if calls[which]++; which == clEnqueueNDRangeKernel && calls[which] == n {
+			close(enqueued)
+		}
 		return call()
 	})
 	d.driver.around.Store(&around)
-	err := c.run(n)
-	d.driver.around.Store(nil)
-	require.NoError(t, err)
+	defer d.driver.around.Store(nil)
+	d.launch.mu.Lock()
+	d.launch.pace.short = true
+	d.launch.mu.Unlock()
+	for range n {
+		c.after = []devices.Event{d.Launch(c.one, c.after)}
+	}
+	close(submitted)
+	require.NoError(t, await(c.after[0]))
+	require.NoError(t, c.copy(false))
+	for i, y := range c.y {
+		require.Equal(t, 2*int64(i+1)*(n+1), y)
+	}
 	mu.Lock()
 	defer mu.Unlock()
 	require.Equal(t, n, calls[clEnqueueNDRangeKernel])
 	require.Zero(t, calls[clSetKernelArg])
 	require.Zero(t, calls[clRetainEvent]+calls[clEnqueueMarkerWithWaitList]+calls[clFinish])
-	require.NoError(t, c.copy(false))
-	for i, y := range c.y {
-		require.Equal(t, 2*int64(i+1)*(n+1), y)
+	if d.launch.share > 1 {
+		require.LessOrEqual(t, calls[clReleaseEvent], n/mostBehind+2) // with those of the copy and the first launch
+		require.LessOrEqual(t, calls[clWaitForEvents], n/mostBehind+2)
 	}
 	names := map[string]float64{}
 	for which, k := range calls {
@@ -128,12 +147,61 @@ func TestChain_ArgumentsOfNewMemory(t *testing.T) {
 // Where the host waits for many at once and one has failed, that one has the error, and no other.
 func TestChain_OneOfManyFails(t *testing.T) {
 	d := openAny(t, Options{})
+	d.launch.share = 1
 	c := newChain(t, unchecked(), d)
 	const n, broken = 100, 90
+	together := 0
+	for range 20 { // the host waits for many where it has seen that they are short
+		var errs []error
+		if errs, together = c.fail(n, broken); len(errs) != n {
+			t.Fatalf("%d of %d launches have ended", len(errs), n)
+		}
+		for i, err := range errs {
+			if i == broken {
+				require.ErrorIs(t, err, devices.ErrNoMemory)
+			} else {
+				require.NoError(t, err, "launch %d", i)
+			}
+		}
+		if together > 1 {
+			break
+		}
+	}
+	require.Greater(t, together, 1)
+}
+
+// Where several launches have one event, all of them have its error, and no others.
+func TestChain_ManyFailTogether(t *testing.T) {
+	d := openAny(t, Options{})
+	if d.launch.share == 1 {
+		t.Skip("each launch has its event on this device")
+	}
+	c := newChain(t, unchecked(), d)
+	const n, broken = 200, 150
+	failed := 0
+	for try := 0; failed < 2 && try < 20; try++ {
+		require.NoError(t, c.run(n)) // they are short
+		errs, _ := c.fail(n, broken)
+		failed = 0
+		for i, err := range errs {
+			if err != nil {
+				require.ErrorIs(t, err, devices.ErrNoMemory)
+				require.InDelta(t, broken, i, mostBehind)
+				failed++
+			}
+		}
+		require.Error(t, errs[broken])
+	}
+	require.Greater(t, failed, 1)
+}
+
+// fail launches n kernels, which wait for nothing, and has the event fail that tells of one of them.
+// It returns what became of them, and for how many events the host has waited at once with it.
+func (c *chain) fail(n, broken int) (errs []error, together int) {
 	all := make(chan struct{}) // n are enqueued
 	var mu sync.Mutex
 	var bad uintptr
-	var enqueued, together int
+	var enqueued int
 	around := interception(func(which fn, args []uintptr, call func() uintptr) uintptr {
 		if which == clWaitForEvents {
 			<-all
@@ -143,7 +211,7 @@ func TestChain_OneOfManyFails(t *testing.T) {
 		defer mu.Unlock()
 		switch which {
 		case clEnqueueNDRangeKernel:
-			if enqueued == broken {
+			if to := args[len(args)-1]; enqueued >= broken && bad == 0 && to != 0 {
 				bad = **(**uintptr)(unsafe.Pointer(&args[len(args)-1]))
 			}
 			if enqueued++; enqueued == n {
@@ -163,22 +231,64 @@ func TestChain_OneOfManyFails(t *testing.T) {
 		}
 		return out
 	})
-	d.driver.around.Store(&around)
-	defer d.driver.around.Store(nil)
+	c.d.driver.around.Store(&around)
+	defer c.d.driver.around.Store(nil)
 	var events []devices.Event
 	for range n {
-		events = append(events, d.Launch(c.one, nil))
+		events = append(events, c.d.Launch(c.one, nil))
 	}
-	for i, e := range events {
-		if err := await(e); i == broken {
-			require.ErrorIs(t, err, devices.ErrNoMemory)
-		} else {
-			require.NoError(t, err, "launch %d", i)
+	for _, e := range events {
+		errs = append(errs, await(e))
+	}
+	return errs, together
+}
+
+// Launches before one that waits for another queue do not wait with it: a marker is their event.
+func TestChain_ALinkBehindACopyIsApart(t *testing.T) {
+	d := openAny(t, Options{})
+	if d.launch.share == 1 {
+		t.Skip("each launch has its event on this device")
+	}
+	c := newChain(t, unchecked(), d)
+	submitted, enqueued := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	var calls []string
+	around := interception(func(which fn, args []uintptr, call func() uintptr) uintptr {
+		switch which {
+		case clEnqueueNDRangeKernel, clEnqueueMarkerWithWaitList:
+			<-submitted
+			mu.Lock()
+			name := "kernel"
+			if which == clEnqueueMarkerWithWaitList {
+				name = "marker"
+			} else if args[len(args)-3] > 0 {
+				name = "waiting kernel"
+			}
+			if args[len(args)-1] != 0 {
+				name += " with an event"
+			}
+			if calls = append(calls, name); len(calls) == 6 {
+				close(enqueued)
+			}
+			mu.Unlock()
+		case clWaitForEvents:
+			<-enqueued // so the copy has not happened before
 		}
+		return call()
+	})
+	d.driver.around.Store(&around)
+	defer d.driver.around.Store(nil)
+	up := d.Copy(devices.Transfer{Region: deps.Interval(c.out.ID, 0, int64(len(c.y))), Elem: 8, From: devices.Host, To: d.space}, nil)
+	d.launch.mu.Lock()
+	d.launch.pace.short = true
+	d.launch.mu.Unlock()
+	var last devices.Event
+	for _, after := range [][]devices.Event{nil, nil, {up}, nil, nil} {
+		last = d.Launch(c.one, after)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	require.Greater(t, together, 1)
+	close(submitted)
+	require.NoError(t, await(last))
+	require.Equal(t, []string{"kernel", "kernel", "marker with an event", "waiting kernel", "kernel", "kernel with an event"}, calls)
 }
 
 // BenchmarkHostPath measures what the host does for a launch behind another one. `chain` has no

@@ -45,12 +45,12 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 	}
 	for _, r := range runs {
 		if err := d.choose(r); err != nil {
-			op.start = func([]uintptr) (uintptr, error) { return 0, err }
+			op.start = func([]uintptr, bool) (uintptr, error) { return 0, err }
 			return d.launch.submit(op)
 		}
 		op.event.alone = op.event.alone || r.version.mayFail()
 	}
-	op.start = func(waits []uintptr) (uintptr, error) { return d.startRuns(runs, waits) }
+	op.start = func(waits []uintptr, marked bool) (uintptr, error) { return d.startRuns(runs, waits, marked) }
 	op.finish = func() error {
 		var errs []error
 		for _, r := range runs {
@@ -107,7 +107,7 @@ func (v *version) mayFail() bool {
 }
 
 // startRuns enqueues the commands of runs, one behind the other.
-func (d *Device) startRuns(runs []*run, waits []uintptr) (uintptr, error) {
+func (d *Device) startRuns(runs []*run, waits []uintptr, marked bool) (uintptr, error) {
 	c := &commands{device: d, queue: d.launch, waits: waits}
 	for _, r := range runs {
 		c.flush(0) // the arguments of a kernel are those of when it is enqueued
@@ -123,7 +123,7 @@ func (d *Device) startRuns(runs []*run, waits []uintptr) (uintptr, error) {
 	if c.err != nil {
 		return 0, errors.Join(c.err, d.driver.do(clFinish, d.launch.cl))
 	}
-	return c.end()
+	return c.end(marked)
 }
 
 // start enqueues a printed kernel.
