@@ -3,6 +3,11 @@
 package opencl
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,4 +88,40 @@ func TestLibrary_ErrorNamesTheVariable(t *testing.T) {
 	require.ErrorAs(t, err, &missing)
 	require.ErrorContains(t, err, "opencl: libNoSuchOpenCL.so: ")
 	require.ErrorContains(t, err, "(set GOMPSS_OPENCL_LIB to name the file)")
+}
+
+// GOMPSS_OPENCL_LIB names the loader, by any name, and nothing else is tried then. Each case is a
+// process: the loader is opened once.
+func TestLibrary_Named(t *testing.T) {
+	const child = "GOMPSS_TEST_LIBRARY"
+	if os.Getenv(child) != "" {
+		d, err := theDriver()
+		if err != nil {
+			fmt.Printf("library: %v\n", err)
+			return
+		}
+		all, err := d.devices()
+		fmt.Printf("library: %s has %t, %v\n", d.path, len(all) > 0, err)
+		return
+	}
+	if _, err := theDriver(); err != nil {
+		t.Skipf("no OpenCL: %v", err)
+	}
+	loaded, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	loader := regexp.MustCompile(`/\S*libOpenCL\.so\S*`).FindString(string(loaded))
+	require.NotEmpty(t, loader)
+	named := filepath.Join(t.TempDir(), "another-name.so")
+	require.NoError(t, os.Symlink(loader, named))
+	missing := filepath.Join(t.TempDir(), "missing.so")
+	for library, want := range map[string]string{
+		named:   "library: " + named + " has true, <nil>\n",
+		missing: "library: opencl: " + missing + ": ",
+	} {
+		c := exec.Command(os.Args[0], "-test.run", "^TestLibrary_Named$")
+		c.Env = append(os.Environ(), child+"=1", libraryEnv+"="+library)
+		said, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		require.Contains(t, string(said), want)
+	}
 }

@@ -132,6 +132,39 @@ func TestTask_Mixed(t *testing.T) {
 	}
 }
 
+// TestTask_AcrossDevices has two devices work on the same elements in turn: what one has written
+// reaches the other through the host.
+func TestTask_AcrossDevices(t *testing.T) {
+	list := devicesOf(t, options(t))
+	for _, d := range list {
+		require.NoError(t, d.Close())
+	}
+	if len(list) < 2 {
+		t.Skip("one device")
+	}
+	rt := runtime(t, "opencl:2")
+	const n, rounds = 5000, 12
+	x, err := task.Alloc[float32](rt, n)
+	require.NoError(t, err)
+	y, err := task.Alloc[float32](rt, n)
+	require.NoError(t, err)
+	for i := range x {
+		x[i] = float32(i)
+	}
+	k := kernel("Saxpy", saxpy)
+	for r := range rounds {
+		_, err := k.With(task.OnDevice(fmt.Sprintf("opencl:%d", r%2))).Submit(rt, float32(1), x, y)
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait(context.Background()))
+	for i := range y {
+		require.Equal(t, float32(rounds*i), y[i])
+	}
+	m := rt.Machine()
+	a := m.Accelerators()
+	require.False(t, a[0].Reaches(m.SpaceOf(a[1])))
+}
+
 // TestTask_Native runs a variant in OpenCL C, and one that the compiler refuses.
 func TestTask_Native(t *testing.T) {
 	rt := runtime(t, "opencl:1")
