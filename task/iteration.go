@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/engine"
@@ -159,6 +158,7 @@ type step struct {
 	stepContent                   // for the latest call of Replay; guarded by Iteration.mu
 	combines    *engine.Reduction // instead of all three: a step added by the runtime that combines a reduction
 	accesses    []deps.Access
+	buffers     []*memory.Buffer // of the accesses of a Go function: their numbers may become those of others
 	preds       int32
 	firstPred   int32 // its predecessors are preds[firstPred:lastPred]
 	lastPred    int32
@@ -354,15 +354,12 @@ func (it *Iteration) freed() error {
 func (it *Iteration) usesGone() error {
 	for i := range it.steps {
 		s := &it.steps[i]
-		switch {
-		case s.template == nil:
-			if err := it.holds(s.accesses); err != nil {
-				return err
-			}
-		default:
-			if b := s.template.hold.Gone(); b != nil {
-				return goneError(b, it.userOf(b))
-			}
+		b := memory.GoneOf(s.buffers)
+		if s.template != nil {
+			b = s.template.hold.Gone()
+		}
+		if b != nil {
+			return goneError(b, it.userOf(b))
 		}
 	}
 	return nil
@@ -372,15 +369,11 @@ func (it *Iteration) usesGone() error {
 func (it *Iteration) userOf(b *memory.Buffer) string {
 	for i := range it.steps {
 		s := &it.steps[i]
-		accesses, label := s.accesses, s.label
+		uses, label := memory.AnyInside(s.buffers, b), s.label
 		if d := s.template; d != nil {
-			if accesses = d.accesses; label == "" && d.kernel != nil {
+			if uses = d.hold.Has(b); label == "" && d.kernel != nil {
 				label = d.kernel.Name
 			}
-		}
-		uses := slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.ID })
-		if d := s.template; d != nil {
-			uses = uses || slices.ContainsFunc(d.args, func(a devices.Arg) bool { return a.InMemory() && a.Buffer == b.ID })
 		}
 		if uses {
 			return fmt.Sprintf(", which step %d, %s, uses,", i, label)

@@ -227,3 +227,74 @@ func TestMemoryFixed_ArgsThatMakeOtherStepsGrow(t *testing.T) {
 		require.Equal(t, want, x, spec)
 	}
 }
+
+// A replay was refused where the number of memory that an Arg had was that of a buffer of a Go step
+// by then.
+func TestMemoryFixed_NumbersOfBuffersAreUsedAgain(t *testing.T) {
+	fill := kernelOf(t, Fill)
+	for _, spec := range []string{"smp:2", "smp:1,sim:1(exec=cpu)"} {
+		for _, nested := range []bool{false, true} {
+			rt := open(t, task.Options{Devices: spec})
+			first, err := task.Alloc[uint32](rt, 50)
+			require.NoError(t, err)
+			x, other := make([]uint32, 100), make([]uint32, 50)
+			var arg *task.Arg[[]uint32]
+			it, err := rt.Record(func(r *task.Recorder) error {
+				arg = task.NewArg(r, first)
+				_, err := fill.Submit(r, 0, 50, uint32(3), arg)
+				if nested {
+					return errors.Join(err, r.GoScope(func(*task.Scope) error { x[60]++; return nil }, task.InOut(x[60:80])))
+				}
+				return errors.Join(err, r.Go(func() error { x[60]++; return nil }, task.InOut(x[60:80])))
+			})
+			require.NoError(t, err)
+			_, err = it.Replay()
+			require.NoError(t, err)
+			require.NoError(t, task.Free(rt, first))
+			_, err = rt.Go(nothing, task.InOut(x)) // the buffer around x[60:80] gets the number
+			require.NoError(t, err)
+			arg.Set(other)
+			for range 2 {
+				_, err = it.Replay()
+				require.NoError(t, err, spec)
+			}
+			require.NoError(t, rt.Wait(t.Context()))
+			require.True(t, filled(3, other), spec)
+			require.EqualValues(t, 3, x[60], spec)
+			require.NoError(t, task.Unregister(rt, x)) // which the Go step needs
+			_, err = it.Replay()
+			require.ErrorContains(t, err, ", which step 1, ", spec)
+			require.ErrorContains(t, err, "was given back by Unregister", spec)
+		}
+	}
+}
+
+// A replay was refused where an Arg of a reduction had memory that was freed, also with other
+// memory.
+func TestMemoryFixed_ReductionsIntoOtherMemory(t *testing.T) {
+	dot := kernelOf(t, Dot)
+	for _, spec := range []string{"smp:2", "smp:1,sim:1(exec=cpu)"} {
+		rt := open(t, task.Options{Devices: spec})
+		x := []int32{1, 2, 3, 4, 5, 6, 7, 8}
+		sum, err := task.Alloc[int32](rt, 1)
+		require.NoError(t, err)
+		var arg *task.Arg[[]int32]
+		it, err := rt.Record(func(r *task.Recorder) error {
+			arg = task.NewArg(r, sum)
+			_, one := dot.Submit(r, 0, 4, x, x, arg)
+			_, two := dot.Submit(r, 4, 8, x, x, arg)
+			return errors.Join(one, two)
+		})
+		require.NoError(t, err)
+		for range 2 {
+			_, err = it.Replay()
+			require.NoError(t, err)
+			require.NoError(t, rt.Wait(t.Context()))
+			require.EqualValues(t, 204, sum[0], spec)
+			require.NoError(t, task.Free(rt, sum))
+			sum, err = task.Alloc[int32](rt, 1)
+			require.NoError(t, err)
+			arg.Set(sum)
+		}
+	}
+}

@@ -286,11 +286,14 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	if s.template != nil {
 		args = s.template.args
 	}
-	buffers, err := keepBuffers(&r.rt.Buffers, r.fresh.buffers, r.fresh.hold, accesses, args)
+	buffers, own, err := keepBuffers(&r.rt.Buffers, r.fresh.buffers, r.fresh.hold, accesses, args)
 	if err != nil {
 		return err
 	}
 	r.fresh.buffers = buffers
+	if s.template == nil {
+		s.buffers = own
+	}
 	r.closeReductions(func(g *engine.Reduction) bool { return g.Conflicts(accesses) })
 	if s.template != nil {
 		r.joinReductions(s.template)
@@ -442,31 +445,35 @@ func (r *Recorder) addWait(g *engine.Group) {
 	r.append(step{stepContent: stepContent{body: func() error { return nil }, label: "wait"}, uses: at, usesEnd: at, waits: g.Index, undeferred: true}, nil, since)
 }
 
-// keepBuffers adds the buffers of a step, accessed or not, to those of its recording. It is called
-// while the step is recorded: afterwards they may be gone, and their ids those of others.
-func keepBuffers(t *memory.Table, buffers []*memory.Buffer, h *memory.Hold, accesses []deps.Access, args []devices.Arg) ([]*memory.Buffer, error) {
+// keepBuffers adds the buffers of a step, accessed or not, to those of its recording, and returns
+// both. It is called while the step is recorded: afterwards they may be gone, and their ids those
+// of others.
+func keepBuffers(t *memory.Table, buffers []*memory.Buffer, h *memory.Hold, accesses []deps.Access, args []devices.Arg) (all, own []*memory.Buffer, err error) {
 	table := t.Load()
-	var ids []deps.BufferID
-	for _, a := range accesses {
-		if !a.Region.Empty() {
-			ids = append(ids, a.Region.Buffer)
-		}
-	}
-	for i := range args {
-		if a := &args[i]; a.InMemory() {
-			ids = append(ids, a.Buffer)
-		}
-	}
-	for _, id := range ids {
+	keep := func(id deps.BufferID) error {
 		b := table.Get(id)
 		if b == nil || !h.Add(t, b) && !b.Gone.Load() {
-			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", id)}
+			return &ChangedError{What: fmt.Sprintf("buffer %d was given back", id)}
+		}
+		if !slices.Contains(own, b) {
+			own = append(own, b)
 		}
 		if !slices.Contains(buffers, b) {
 			buffers = append(buffers, b)
 		}
+		return nil
 	}
-	return buffers, nil
+	for _, a := range accesses {
+		if !a.Region.Empty() && err == nil {
+			err = keep(a.Region.Buffer)
+		}
+	}
+	for i := range args {
+		if a := &args[i]; a.InMemory() && err == nil {
+			err = keep(a.Buffer)
+		}
+	}
+	return buffers, own, err
 }
 
 // accessOf returns the access that an option says.

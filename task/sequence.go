@@ -139,7 +139,7 @@ func (r *KernelRecorder) take(one *engine.Record, undeferred bool) error {
 	if it.hold == nil {
 		it.hold = memory.NewHold()
 	}
-	buffers, err := keepBuffers(&r.rt.Buffers, it.buffers, it.hold, one.Accesses, one.Args.List)
+	buffers, _, err := keepBuffers(&r.rt.Buffers, it.buffers, it.hold, one.Accesses, one.Args.List)
 	if err != nil {
 		return fmt.Errorf("task: record: %w", refusedKernel(one, err))
 	}

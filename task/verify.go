@@ -3,7 +3,6 @@ package task
 import (
 	"slices"
 
-	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/task/internal/memory"
 )
 
@@ -163,24 +162,11 @@ func (r *Recorder) copyStep(old *Iteration, s *step) error {
 		}
 		return r.addDescribed(s.template)
 	}
-	if err := old.holds(s.accesses); err != nil {
-		return err
+	if b := memory.GoneOf(s.buffers); b != nil {
+		return goneError(b, "")
 	}
 	at := int32(len(r.fresh.uses))
 	r.fresh.uses = append(r.fresh.uses, old.uses[s.uses:s.usesEnd]...)
 	r.fresh.tasks = r.fresh.tasks || s.nested != nil || wantsTasks(r.rt)
 	return r.addStep(step{stepContent: s.stepContent, uses: at, usesEnd: int32(len(r.fresh.uses)), undeferred: s.undeferred}, s.accesses)
-}
-
-// holds returns an error when a buffer that accesses of a step name is gone: its number may be
-// another one's.
-func (it *Iteration) holds(accesses []deps.Access) error {
-	for _, a := range accesses {
-		for _, b := range it.buffers {
-			if b.ID == a.Region.Buffer && b.Gone.Load() {
-				return goneError(b, "")
-			}
-		}
-	}
-	return nil
 }

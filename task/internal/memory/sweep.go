@@ -254,7 +254,20 @@ func (h *Hold) Add(t *Table, b *Buffer) bool {
 func (h *Hold) Gone() *Buffer {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
-	for _, b := range h.of.list {
+	return GoneOf(h.of.list)
+}
+
+// Has reports whether b, or a part of it, was added.
+func (h *Hold) Has(b *Buffer) bool {
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	return AnyInside(h.of.list, b)
+}
+
+// GoneOf returns a buffer of list, or the one that it has become a part of, that was given back,
+// nil where there is none.
+func GoneOf(list []*Buffer) *Buffer {
+	for _, b := range list {
 		for g := b.Grown.Load(); g != nil; g = b.Grown.Load() {
 			b = g
 		}
@@ -263,6 +276,11 @@ func (h *Hold) Gone() *Buffer {
 		}
 	}
 	return nil
+}
+
+// AnyInside reports whether a buffer of list is b or a part of it.
+func AnyInside(list []*Buffer, b *Buffer) bool {
+	return slices.ContainsFunc(list, func(p *Buffer) bool { return p.Inside(b) })
 }
 
 // AddArgs keeps the buffers of arguments in use.
