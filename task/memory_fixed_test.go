@@ -298,3 +298,48 @@ func TestMemoryFixed_ReductionsIntoOtherMemory(t *testing.T) {
 		}
 	}
 }
+
+// A wait for memory of which tasks have used a part made all of it known, so that a later wait for
+// the rest returned nil.
+func TestMemoryFixed_WaitsUseNothing(t *testing.T) {
+	for _, spec := range []string{"smp:2", "smp:1,sim:1(exec=cpu)"} {
+		rt := open(t, task.Options{Devices: spec})
+		x, y, z := make([]uint32, 100), make([]uint32, 100), make([]uint32, 100)
+		_, err := rt.Go(nothing, task.InOut(x[:10]))
+		require.NoError(t, err)
+		wait := func(at interface {
+			WaitOn(context.Context, ...task.Option) error
+		}, ctx context.Context, x []uint32) error {
+			require.ErrorIs(t, at.WaitOn(ctx, task.In(x[20:30])), task.ErrUnused)
+			for _, o := range []task.Option{task.In(x), task.InOut(x[5:])} {
+				require.NoError(t, at.WaitOn(ctx, o))
+				require.ErrorIs(t, at.WaitOn(ctx, task.In(x[20:30])), task.ErrUnused, spec)
+			}
+			return nil
+		}
+		require.NoError(t, wait(rt, t.Context(), x))
+		require.NoError(t, rt.WaitOn(t.Context(), task.In(x[9:11]), task.In(x[:1])))
+		require.ErrorIs(t, rt.WaitOn(t.Context(), task.In(x[:1]), task.In(x[10:11])), task.ErrUnused, spec)
+		_, err = rt.GoScope(func(s *task.Scope) error {
+			if _, err := s.Go(nothing, task.InOut(y[:10])); err != nil {
+				return err
+			}
+			return wait(s, s.Context(), y)
+		})
+		require.NoError(t, err)
+		// A wait in a body, below a weak access, uses nothing of what is outside of it.
+		_, err = rt.GoScope(func(s *task.Scope) error {
+			if _, err := s.Go(nothing, task.InOut(z[:10])); err != nil {
+				return err
+			}
+			return s.WaitOn(s.Context(), task.In(z[:20]))
+		}, task.InOut(z[:20]).Weak())
+		require.NoError(t, err)
+		require.NoError(t, rt.WaitOn(t.Context(), task.In(z)))
+		require.ErrorIs(t, rt.WaitOn(t.Context(), task.In(z[20:])), task.ErrUnused, spec)
+		_, err = rt.Go(nothing, task.InOut(x)) // the region of a wait
+		require.NoError(t, err)
+		require.NoError(t, rt.WaitOn(t.Context(), task.In(x[20:30])))
+		require.NoError(t, rt.Wait(context.Background()))
+	}
+}

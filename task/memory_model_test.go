@@ -569,9 +569,6 @@ func (m *memRun) waitOn() error {
 	case !used && err == nil:
 		m.note("the wait was let in")
 	case bad:
-		for i := lo; i < hi; i++ {
-			a.used[i] = true
-		}
 		m.class("wait-on-failed")
 		var e *task.Error
 		if !errors.As(err, &e) {
@@ -583,7 +580,7 @@ func (m *memRun) waitOn() error {
 	}
 	m.class("wait-on")
 	for i := lo; i < hi; i++ {
-		a.used[i], a.writer[i] = true, noGroup
+		a.writer[i] = noGroup
 		if mode == deps.InOut {
 			a.reader[i] = noGroup
 		} else {

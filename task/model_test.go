@@ -301,7 +301,9 @@ func (m *modelRun) adopt() error {
 // apart, as the program may look at them.
 func (m *modelRun) adoptRun(in area) error {
 	err := m.rt.WaitOn(context.Background(), m.option(in))
-	m.note([]area{in}, m.rt)
+	if errors.Is(err, task.ErrUnused) && (m.used == nil || m.unused(in)) {
+		err = nil // they are as they were
+	}
 	if errors.Is(err, task.ErrSkipped) {
 		if in.j1-in.j0 == 1 {
 			return nil
@@ -411,7 +413,6 @@ func (m *modelRun) waitFor(s *step, at task.Submitter) error {
 		}
 		return nil
 	}
-	m.note([]area{a}, m.rt) // a wait that was let in counts
 	if m.weather != nil {
 		s.seen = &looked{err: err}
 		if err == nil {

@@ -249,7 +249,6 @@ func (m *modelRun) look(a area) (err error) {
 		if err = m.rt.WaitOn(context.Background(), m.option(a)); errors.Is(err, task.ErrUnused) {
 			return nil // it is as it was
 		}
-		m.note([]area{a}, m.rt)
 		if err == nil || errors.As(err, &lost) {
 			return err
 		}

@@ -209,9 +209,9 @@ func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 	return ready, start
 }
 
-// enter enters the node of r into d. A merge uses no data.
+// enter enters the node of r into d. A wait and a merge use no data.
 func (r *Record) enter(d *deps.Domain, accesses []deps.Access) (edges int32) {
-	if r.Kind == mergeBody {
+	if r.Kind.Waits() {
 		return d.EnterQuietly(&r.Node, accesses)
 	}
 	return d.Enter(&r.Node, accesses)
