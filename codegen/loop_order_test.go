@@ -258,3 +258,22 @@ func TestDescriptiveLoops_StayParallelWhereProved(t *testing.T) {
 		require.Regexp(t, `(?m)^launch .* (trip|by)`, fmt.Sprint(l.Program), name)
 	}
 }
+
+// TestDescriptiveLoops_AreNoAdvice: a loop that runs in order was advised to get directive "loop", which it has, or which
+// changes nothing; and what has it was explained twice.
+func TestDescriptiveLoops_AreNoAdvice(t *testing.T) {
+	inOrder := regexp.MustCompile(`(?m)^  (\S+): loop \w+ -> (one iteration after the other|one thread): .*; to change it: a directive that says`)
+	seen := 0
+	for _, c := range descriptiveKernels {
+		l, err := codegen.Lower(loadText(t, descriptiveText(c.body)), codegen.LowerOptions{})
+		require.NoError(t, err)
+		require.NotContains(t, l.Explain(), "change it: //omp:loop", c.name)
+		at := map[string]bool{}
+		for _, m := range inOrder.FindAllStringSubmatch(l.Explain(), -1) {
+			require.False(t, at[m[1]], "%s: twice at %s:\n%s", c.name, m[1], l.Explain())
+			at[m[1]] = true
+			seen++
+		}
+	}
+	require.Greater(t, seen, 20)
+}

@@ -196,7 +196,7 @@ func K(x, y []float32, n int) {
 	require.NoError(t, err)
 	text := l.Explain()
 	require.Contains(t, text, "k.go:7:2: loop i -> threads of all teams: the compiler proved its iterations independent")
-	require.Contains(t, text, "k.go:10:2: loop i -> one thread: the memory of x and y may overlap; to change it: //omp:loop")
+	require.Contains(t, text, "k.go:10:2: loop i -> one thread: the memory of x and y may overlap; to change it: a directive that says")
 	require.Equal(t, 1, strings.Count(text, "kernel K: "))
 }
 

@@ -77,7 +77,9 @@ func (m *mapper) Undirected(list []ir.Stmt) {
 			f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At}
 			continue
 		}
-		m.Decide(f.At, "loop "+f.Var.Name, "one thread", why, "//omp:loop, where its iterations are independent")
+		if !m.decided(f.At, inOrderPlace) { // it has no directive "loop" that says so already
+			m.Decide(f.At, "loop "+f.Var.Name, "one thread", why, prescribed)
+		}
 		if conds, ok := m.Supposing(f, func() bool { return m.Dependent(f) == "" }); ok {
 			list[i] = m.Where(f, conds, func(f *ir.For) { f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At} })
 			continue

@@ -82,6 +82,12 @@ func (m *mapper) lasting(cond ir.Expr) []ir.Expr {
 	return []ir.Expr{cond}
 }
 
+// inOrderPlace is where a descriptive loop runs that is not proved to be independent.
+const inOrderPlace = "one iteration after the other"
+
+// prescribed is what makes such a loop parallel. Directive "loop" is none: it only describes.
+const prescribed = "a directive that says that its iterations are independent, such as teams distribute parallel for, where they are"
+
 // ordered returns what is to run in place of descriptive loop f: f itself, f in order, or both with
 // a test between.
 func (m *mapper) ordered(f *ir.For, at Level, own *ir.VarSet) ir.Stmt {
@@ -107,8 +113,7 @@ func (m *mapper) ordered(f *ir.For, at Level, own *ir.VarSet) ir.Stmt {
 		test.Else[0] = m.inOrder(f, at, own)
 		return test
 	}
-	m.Decide(f.At, "loop "+f.Var.Name, "one iteration after the other", why,
-		"a directive that says that its iterations are independent, such as teams distribute parallel for, where they are")
+	m.Decide(f.At, "loop "+f.Var.Name, inOrderPlace, why, prescribed)
 	return m.inOrder(f, at, own)
 }
 

@@ -107,6 +107,11 @@ func (l *Work) Decide(at ir.Pos, subject, where, why, instead string) {
 	}
 }
 
+// decided reports whether there is a decision for where something at a position runs.
+func (l *Work) decided(at ir.Pos, where string) bool {
+	return slices.ContainsFunc(l.decisions, func(d Decision) bool { return d.At == at && d.Where == where })
+}
+
 // Decided returns the decisions in source order.
 func (l *Work) Decided() []Decision {
 	slices.SortStableFunc(l.decisions, func(a, b Decision) int {
