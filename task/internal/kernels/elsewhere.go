@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"bytes"
 	"go/build"
 	"os"
 	"path/filepath"
@@ -15,10 +16,11 @@ import (
 // the program renews. Where the module is still where the program was built, its files say whether
 // that text is the one that the program has.
 
-// changedElsewhere returns the first package, of those that the kernel of s uses, whose files have
-// been changed between the wrapper and the program, so that the kernel has another hash; "" where
-// there is none, or no one can tell. Files that are younger than the program are not those that it
-// was built from.
+// changedElsewhere returns the first package, of those that the kernel of s uses, of which the
+// kernel reaches other declarations now, so that it has another hash; "" where there is none, or no
+// one can tell: the wrapper there is not that of the program, or files are younger than the
+// program, which it was not built from. When files were written says nothing else: a checkout
+// writes them in any order.
 func (s *Spec) changedElsewhere() string {
 	if s.Sources == "" || !filepath.IsAbs(s.Generated) { // -trimpath leaves no folder
 		return ""
@@ -27,8 +29,8 @@ func (s *Spec) changedElsewhere() string {
 	if len(paths) == 0 {
 		return ""
 	}
-	wrapper, err := os.Stat(s.Generated)
-	if err != nil {
+	wrapper, err := os.ReadFile(s.Generated)
+	if err != nil || !bytes.Contains(wrapper, []byte(s.Sources)) {
 		return ""
 	}
 	program, err := os.Executable()
@@ -40,16 +42,18 @@ func (s *Spec) changedElsewhere() string {
 		return ""
 	}
 	module := source.ModuleOf(&build.Default, filepath.Dir(s.Generated))
+	there := false
 	for _, path := range paths {
 		dir := module.Folder(path)
-		if dir == "" {
-			continue // of another module, or of ours: its text does not change
+		if dir != "" && newest(dir).After(built.ModTime()) {
+			return ""
 		}
-		if changed := newest(dir); changed.After(wrapper.ModTime()) && !changed.After(built.ModTime()) && s.Sources != s.hashNow(module) {
-			return path
-		}
+		there = there || dir != "" // the text of other modules, and of ours, does not change
 	}
-	return ""
+	if !there {
+		return ""
+	}
+	return s.changedNow(module)
 }
 
 // packages are the import paths of other packages in the files of s.
@@ -73,17 +77,22 @@ func newest(dir string) (t time.Time) {
 	return t
 }
 
-// hashNow returns the hash of the kernel with what other packages of the module declare now, that
-// of s where they cannot be read.
-func (s *Spec) hashNow(module source.Module) string {
+// changedNow returns the first package whose text differs where the kernel has another hash with
+// what other packages of the module declare now; "" where it has not, or they cannot be read.
+func (s *Spec) changedNow(module source.Module) string {
 	own := slices.DeleteFunc(slices.Clone(s.Files), func(f codegen.File) bool { return f.Package != "" })
 	files, err := codegen.SourcesFor(own[0].Name, own, module.Files)
 	if err != nil {
-		return s.Sources
+		return ""
 	}
 	pkg, err := codegen.LoadKernel(s.Name, files...)
-	if pkg == nil || err != nil {
-		return s.Sources
+	if pkg == nil || err != nil || pkg.Hash(s.Name) == s.Sources {
+		return ""
 	}
-	return pkg.Hash(s.Name)
+	for _, f := range s.Files {
+		if f.Package != "" && !slices.ContainsFunc(files, func(o codegen.File) bool { return o.Package == f.Package && o.Text == f.Text }) {
+			return f.Package
+		}
+	}
+	return s.packages()[0]
 }
