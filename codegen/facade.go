@@ -81,6 +81,7 @@ type (
 	AccessError  = contract.AccessError
 	PartError    = contract.PartError
 	StepError    = contract.StepError
+	CounterError = contract.CounterError
 	TripsError   = contract.TripsError
 	ClauseError  = contract.ClauseError
 	Overlaps     = contract.Overlaps

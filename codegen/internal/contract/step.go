@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -77,33 +78,71 @@ func (b *Builder) addStep(f *ir.For, values map[*ir.Var]ir.Expr) {
 		if !b.known(e) {
 			return
 		}
-		*part.to = b.opaque(e)
+		*part.to = b.opaque(ir.ToInt(e))
 	}
 	b.Out.steps = append(b.Out.steps, c)
 }
 
-// stepOf checks the step of a loop that makes an iteration. Errors: *StepError.
+// stepOf checks the step of a loop that makes an iteration. Errors: *StepError, *CounterError.
 func (p *Proof) stepOf(c *stepCheck) error {
-	lo, hi, step := p.atoms[c.lo], p.atoms[c.hi], p.atoms[c.step]
+	lo, hi, step, f := p.atoms[c.lo], p.atoms[c.hi], p.atoms[c.step], c.loop
 	if !lo.Ok || !hi.Ok || !step.Ok {
 		return nil
 	}
+	unsigned := f.Var.Type.Kind == ir.Uint64
+	before := func(x, y int64) bool { return unsigned && uint64(x) < uint64(y) || !unsigned && x < y }
 	runs, wrong := false, step.N <= 0
-	switch c.loop.Rel {
+	switch f.Rel {
 	case ir.Lt:
-		runs = lo.N < hi.N
+		runs = before(lo.N, hi.N)
 	case ir.Le:
-		runs = lo.N <= hi.N
+		runs = !before(hi.N, lo.N)
 	case ir.Gt:
-		runs, wrong = lo.N > hi.N, step.N >= 0
+		runs, wrong = before(hi.N, lo.N), step.N >= 0
 	case ir.Ge:
-		runs, wrong = lo.N >= hi.N, step.N >= 0
+		runs, wrong = !before(lo.N, hi.N), step.N >= 0
 	}
-	if !runs || !wrong {
+	switch {
+	case !runs:
+		return nil
+	case wrong && (!unsigned || step.N == 0):
+		return &StepError{Kernel: p.k.Name, Pos: f.At, Var: f.Var.Name, Step: query.Source(f.Step), Value: step.N}
+	case !ir.IsWide(f.Var.Type) || integers.Magnitude(step.N) <= longStep && !wrong:
 		return nil
 	}
-	return &StepError{Kernel: p.k.Name, Pos: c.loop.At, Var: c.loop.Var.Name, Step: query.Source(c.loop.Step), Value: step.N}
+	for _, x := range []int64{lo.N, hi.N, step.N} {
+		if x >= farNumber || x < -farNumber || x < 0 && unsigned {
+			return &CounterError{Kernel: p.k.Name, Pos: f.At, Var: f.Var.Name, Type: f.Var.Type.String(), Step: query.Source(f.Step)}
+		}
+	}
+	return nil
 }
+
+// longStep is the largest step of a variable with which a loop would run for years before its
+// counter of 64 bits passes an end of the type. Between numbers below farNumber, with steps below
+// it, no counter does.
+const (
+	longStep  = 1 << 24
+	farNumber = 1 << 62
+)
+
+// A CounterError means that a parallel loop whose step is no constant has bounds and a step with
+// which its counter may pass an end of its type. Nothing has been written. It is ir.ErrStep for
+// errors.Is.
+type CounterError struct {
+	Kernel string
+	Pos    ir.Pos // of the loop
+	Var    string // of the loop
+	Type   string // of the counter
+	Step   string // as written
+}
+
+func (e *CounterError) Error() string {
+	return fmt.Sprintf("%v: the loop over %s has a bound or step of 2^62 or more: its counter may pass an end of %s, as its step (%s) is no constant", e.Pos, e.Var, e.Type, e.Step)
+}
+
+// Unwrap returns ir.ErrStep.
+func (e *CounterError) Unwrap() error { return ir.ErrStep }
 
 // A spanCheck is what a launch has to hold for the loops of one iteration space, which it surely
 // comes to: that their iterations can be counted.

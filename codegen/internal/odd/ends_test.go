@@ -18,6 +18,7 @@ type span struct {
 	step     uint64
 	op       string // of the condition
 	from, to string // lo or hi, and a number that is added
+	varies   bool   // the step is parameter step
 }
 
 // least and most are the ends of an integer type, as constants of Go.
@@ -196,6 +197,10 @@ func (s *span) number() string {
 func (s *span) head(from, to string) string {
 	by := fmt.Sprintf("i += %d", s.step)
 	switch {
+	case s.varies && s.down:
+		by = "i -= step"
+	case s.varies:
+		by = "i += step"
 	case s.step == 1 && s.down:
 		by = "i--"
 	case s.step == 1:

@@ -4,6 +4,7 @@ package odd
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -19,7 +20,7 @@ import (
 // spanKernel is a kernel that counts the iterations of a loop, each at its number.
 func spanKernel(s *span, id uint64, directive string) string {
 	return fmt.Sprintf(`//omp:target device(acc, smp)
-func K_%[1]d(lo, hi %[2]s, out []int32) {
+func K_%[1]d(lo, hi, step %[2]s, out []int32) {
 	%[3]s
 	//omp:%[4]s
 	%[5]s
@@ -47,7 +48,7 @@ func TestSpans_HaveGosIterations(t *testing.T) {
 		require.NoError(t, err)
 		until = until.Add(d)
 	}
-	r := &runner{t: t, count: map[string]int{}, names: []string{"lo", "hi", "out"}}
+	r := &runner{t: t, count: map[string]int{}, names: []string{"lo", "hi", "step", "out"}}
 	failures := 0
 	for seed := first; seed < first+60 || time.Now().Before(until) && failures < 20; seed++ {
 		if err := r.checkSpan(seed); err != nil {
@@ -60,6 +61,8 @@ func TestSpans_HaveGosIterations(t *testing.T) {
 		require.Positive(t, r.count["the counter passes an end of its type"])
 		require.Positive(t, r.count["no iterations"])
 		require.Positive(t, r.count["bounds 2^63 apart and more"])
+		require.Positive(t, r.count["a variable step"])
+		require.Positive(t, r.count["a variable step that a submission refuses"])
 	}
 }
 
@@ -68,6 +71,7 @@ func (r *runner) checkSpan(seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	g := &gen{Rand: rng}
 	s := g.makeSpan()
+	s.varies = s.op != "!=" && g.chance(50)
 	p := program{seed: seed, text: spanKernel(s, seed, g.pick("teams distribute parallel for", "parallel for", "teams distribute parallel for simd", "teams loop", "teams distribute parallel for schedule(dynamic, 2)"))}
 	arena, err := cpu.NewArena()
 	if err != nil {
@@ -85,9 +89,16 @@ func (r *runner) checkSpan(seed uint64) error {
 	for range 12 {
 		lo, hi := s.bounds(rng, []int{3, 40, 200}[rng.IntN(3)])
 		trips, _ := s.trips(lo, hi, 200)
+		if s.varies {
+			r.count["a variable step"]++
+			if s.refused(lo, hi) {
+				r.count["a variable step that a submission refuses"]++
+				continue
+			}
+		}
 		r.countSpan(s, lo, hi, trips)
 		var begin []reflect.Value
-		for _, x := range []uint64{lo, hi} {
+		for _, x := range []uint64{lo, hi, s.step} {
 			v := reflect.New(kinds[s.t.name]).Elem()
 			v.Set(reflect.ValueOf(x).Convert(v.Type()))
 			begin = append(begin, v)
@@ -95,7 +106,7 @@ func (r *runner) checkSpan(seed uint64) error {
 		out := make([]int32, trips)
 		want := run{args: copied(append(begin, reflect.ValueOf(out)))}
 		for i := range trips {
-			want.args[2].Index(i).SetInt(1)
+			want.args[3].Index(i).SetInt(1)
 		}
 		for _, x := range targets {
 			r.count["launches"]++
@@ -105,6 +116,20 @@ func (r *runner) checkSpan(seed uint64) error {
 		}
 	}
 	return nil
+}
+
+// refused reports whether a submission refuses the loop: with a variable step, a counter of 64 bits
+// may pass an end of its type.
+func (s *span) refused(lo, hi uint64) bool {
+	if s.t.bits < 64 || s.step <= 1<<24 {
+		return false
+	}
+	for _, x := range []uint64{s.bound(s.from, lo, hi), s.bound(s.to, lo, hi), s.step} {
+		if x >= 1<<62 && (!s.t.signed || x < -(1<<62)&math.MaxUint64) {
+			return true
+		}
+	}
+	return false
 }
 
 // countSpan counts the classes of loops that are met.
