@@ -306,12 +306,24 @@ func emitMapping(k *ir.Kernel, w io.Writer, onCPU string) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range slices.Concat(codegen.ExplainAccesses(k), checks, forms, tuned(k.Name), []string{onCPU}) {
+	for _, line := range slices.Concat(codegen.ExplainAccesses(k), checks, forms, tuned(k.Name), onOpenCL(k), []string{onCPU}) {
 		if _, err := fmt.Fprintf(w, "  %s\n", line); err != nil {
 			return err
 		}
 	}
 	writeNotes(w, lowered.Notes)
+	return nil
+}
+
+// onOpenCL says that a kernel for accelerators of every kind has no form for OpenCL, and why.
+func onOpenCL(k *ir.Kernel) []string {
+	kinds := k.Target.Kinds
+	if len(kinds) > 0 && !slices.Contains(kinds, "acc") && !slices.Contains(kinds, "opencl") {
+		return nil
+	}
+	if err := emitOpenCL(k, io.Discard); err != nil {
+		return []string{"OpenCL: it does not run there: " + strings.TrimPrefix(err.Error(), "opencl: kernel "+k.Name+": ")}
+	}
 	return nil
 }
 
