@@ -347,33 +347,39 @@ func sumsEqual(t *testing.T, arena *cpu.Arena, s *sumKernel, c corpusCase) int {
 	require.NoError(t, err, text)
 	k, err := p.Kernel("K")
 	require.NoError(t, err)
+	var wants []oracle
 	for _, n := range []int{1, 39} {
 		want := c.makeArgs(n)
 		c.runGo(want)
-		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
-			low, err := codegen.Lower(k, opt)
-			require.NoError(t, err, text)
-			program, err := simt.New(low.Program)
-			require.NoError(t, err)
-			got := c.makeArgs(n)
+		wants = append(wants, oracle{n, want})
+	}
+	for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
+		low, err := codegen.Lower(k, opt)
+		require.NoError(t, err, text)
+		program, err := simt.New(low.Program)
+		require.NoError(t, err)
+		for _, o := range wants {
+			got := c.makeArgs(o.size)
 			require.NoError(t, runDevice(program, got, simt.Config{Teams: 2, Threads: 32, Steps: 10_000_000}), text)
-			require.Empty(t, c.differ(want, got), "%s\n%s", text, k)
+			require.Empty(t, c.differ(o.want, got), "%s\n%s", text, k)
 		}
-		for machine, o := range cpuMachines(t) {
-			code, err := cpu.Compile(codegen.ForCPU(k), o)
-			if refusal := (*cpu.Refusal)(nil); errors.As(err, &refusal) {
-				t.Fatalf("%s: %v\n%s", machine, err, text)
-			}
-			prog, err := arena.Install(code)
-			require.NoError(t, err)
+	}
+	for machine, o := range cpuMachines(t) {
+		code, err := cpu.Compile(codegen.ForCPU(k), o)
+		if refusal := (*cpu.Refusal)(nil); errors.As(err, &refusal) {
+			t.Fatalf("%s: %v\n%s", machine, err, text)
+		}
+		prog, err := arena.Install(code)
+		require.NoError(t, err)
+		for _, o := range wants {
 			fences := make([]*fence, 4)
-			for i, a := range want {
+			for i, a := range o.want {
 				v := reflect.ValueOf(a)
 				fences[i] = newFenceUntil(t, v.Len()*int(v.Type().Elem().Size()))
 			}
-			got, values := cpuArgs(c.makeArgs(n), fences, true)
+			got, values := cpuArgs(c.makeArgs(o.size), fences, true)
 			require.NoError(t, faults(func() error { return cpu.NewRunner(prog).Call(values, chunks(s.Rand)) }))
-			require.Empty(t, c.differ(want, got), "%s\n%s\n%s\n%s", machine, text, k, code.Listing())
+			require.Empty(t, c.differ(o.want, got), "%s\n%s\n%s\n%s", machine, text, k, code.Listing())
 			for _, f := range fences {
 				require.NoError(t, f.free())
 			}

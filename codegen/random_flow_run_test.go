@@ -30,7 +30,7 @@ const flowSteps = 400_000
 func TestRandomFlows(t *testing.T) {
 	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	least := uint64(60)
+	least := uint64(40)
 	if testing.Short() {
 		least = 30
 	}

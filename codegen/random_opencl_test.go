@@ -159,7 +159,7 @@ func shareOfNests(t *testing.T) (first, step int) {
 	case testing.Short():
 		return 330, 331
 	}
-	return 82, 83
+	return 164, 165
 }
 
 // TestClausesInEveryNestingOnPoCL runs some kernels of the nesting table with clauses on PoCL, or

@@ -39,14 +39,20 @@ func TestSums_HaveOneOrderOnEveryProcessor(t *testing.T) {
 		if cpu.DiffersByLanes(k) != "" {
 			sums++
 		}
+		type code struct {
+			form cpu.Options
+			*cpu.Runner
+		}
+		var codes []code // for all sizes
+		for _, form := range forms {
+			form.Single = cpu.SingleNever
+			if r, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), form); err == nil {
+				codes = append(codes, code{form, r})
+			}
+		}
 		for _, n := range []int{1, 9, 64, 257, 1001} {
 			var first []any
-			for _, form := range forms {
-				form.Single = cpu.SingleNever
-				r, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), form)
-				if err != nil {
-					continue
-				}
+			for _, r := range codes {
 				ran++
 				args := c.makeArgs(n)
 				var values []cpu.Value
@@ -59,7 +65,7 @@ func TestSums_HaveOneOrderOnEveryProcessor(t *testing.T) {
 				}
 				for i := range args {
 					if !sameBits(reflect.ValueOf(first[i]), reflect.ValueOf(args[i])) {
-						t.Errorf("%s, size %d, argument %d, %+v: %.120v %.120v", k.Name, n, i, form, first[i], args[i])
+						t.Errorf("%s, size %d, argument %d, %+v: %.120v %.120v", k.Name, n, i, r.form, first[i], args[i])
 						break
 					}
 				}
@@ -127,8 +133,8 @@ var orderForms = []struct {
 // number of workers, and on simulated devices with and without warps: all leave the bits of
 // order.Reduce.
 func TestSums_HaveTheOrderThatIsDefined(t *testing.T) {
-	t.Run("float32", func(t *testing.T) { sumsInOrder(t, "float32", onProcessors[float32]) })
-	t.Run("float64", func(t *testing.T) { sumsInOrder(t, "float64", onProcessors[float64]) })
+	t.Run("float32", func(t *testing.T) { sumsInOrder(t, "float32", onProcessors[float32]()) })
+	t.Run("float64", func(t *testing.T) { sumsInOrder(t, "float64", onProcessors[float64]()) })
 }
 
 // TestSums_HaveTheOrderOnADevice is that for the accelerator that TestCorpusOnADevice runs on.
@@ -158,52 +164,81 @@ func (c *sumCase[T]) args() []any {
 	return []any{c.x, out, c.begin, make([]int, 1)}
 }
 
+// sumCode is one loop as vector code of each form, and as programs for simulated devices.
+type sumCode struct {
+	vectors  []*cpu.Runner // nil where no case has run in that form yet
+	programs []*simt.Program
+}
+
 // onProcessors runs a case as vector code, and on simulated devices.
-func onProcessors[T float32 | float64](t *testing.T, c *sumCase[T]) {
-	arena, err := cpu.NewArena() // all cases do not fit into one
-	if err != nil {
-		t.Skip(err)
-	}
-	defer func() { require.NoError(t, arena.Close()) }()
-	k, err := c.p.Kernel("K")
-	require.NoError(t, err)
-	for i, o := range summingForms(t) {
-		if i > 0 && i%2 != len(c.x)%2 {
-			continue
-		}
-		runner, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), o)
+func onProcessors[T float32 | float64]() func(*testing.T, *sumCase[T]) {
+	var of *codegen.Package
+	var arena *cpu.Arena
+	var code sumCode
+	lowerings := []codegen.LowerOptions{{}, {NoShuffles: true}}
+	return func(t *testing.T, c *sumCase[T]) {
+		k, err := c.p.Kernel("K")
 		require.NoError(t, err)
-		for _, share := range []func(*cpu.Loop) error{nil, backwards} {
-			args := c.args()
-			var values []cpu.Value
-			for _, a := range args {
-				values = append(values, cpuValue(reflect.ValueOf(a)))
+		forms := summingForms(t)
+		if of != c.p { // a subtest of its own
+			fresh, err := cpu.NewArena() // all cases do not fit into one
+			if err != nil {
+				t.Skip(err)
 			}
-			require.NoError(t, runner.Call(values, share))
-			require.Equal(t, c.want, args[1], "vector code, %d elements, %+v", len(c.x), o)
+			t.Cleanup(func() { require.NoError(t, fresh.Close()) })
+			of, arena, code = c.p, fresh, sumCode{vectors: make([]*cpu.Runner, len(forms))}
+			for _, opt := range lowerings {
+				program, err := simt.New(lowerKernel(t, c.p, "K", opt).Program)
+				require.NoError(t, err)
+				code.programs = append(code.programs, program)
+			}
 		}
-	}
-	if len(c.x) > 30000 && c.heavy || len(c.x) > 100000 {
-		return // the interpreter is slow
-	}
-	for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
-		program, err := simt.New(lowerKernel(t, c.p, "K", opt).Program)
-		require.NoError(t, err)
-		for i, s := range shapes {
-			if !opt.NoShuffles && s.threads%32 != 0 || (i+len(c.x))%4 > 0 {
+		for i, o := range forms {
+			if i > 0 && i%2 != len(c.x)%2 {
 				continue
 			}
-			args := c.args()
-			require.NoError(t, runDevice(program, args, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(i), Races: len(c.x) < 2000}))
-			require.Equal(t, c.want, args[1], "%d elements, %d teams of %d threads, %+v", len(c.x), s.teams, s.threads, opt)
+			if code.vectors[i] == nil {
+				code.vectors[i], err = cpu.NewKernelRunner(arena, codegen.ForCPU(k), o)
+				require.NoError(t, err)
+			}
+			for _, share := range []func(*cpu.Loop) error{nil, backwards} {
+				args := c.args()
+				var values []cpu.Value
+				for _, a := range args {
+					values = append(values, cpuValue(reflect.ValueOf(a)))
+				}
+				require.NoError(t, code.vectors[i].Call(values, share))
+				require.Equal(t, c.want, args[1], "vector code, %d elements, %+v", len(c.x), o)
+			}
+		}
+		if slowInterpreted(c) {
+			return
+		}
+		for l, opt := range lowerings {
+			for i, s := range shapes {
+				if !opt.NoShuffles && s.threads%32 != 0 || (i+len(c.x))%4 > 0 {
+					continue
+				}
+				args := c.args()
+				require.NoError(t, runDevice(code.programs[l], args, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(i), Races: len(c.x) < 2000}))
+				require.Equal(t, c.want, args[1], "%d elements, %d teams of %d threads, %+v", len(c.x), s.teams, s.threads, opt)
+			}
 		}
 	}
+}
+
+// slowInterpreted tells whether the interpreter takes long for a case.
+func slowInterpreted[T float32 | float64](c *sumCase[T]) bool {
+	return len(c.x) > 30000 && c.heavy || len(c.x) > 100000
 }
 
 // onDevice runs a case on an accelerator.
 func onDevice[T float32 | float64](d *corpusDevice) func(*testing.T, *sumCase[T]) {
 	kernels := map[*codegen.Package]*devices.Kernel{}
 	return func(t *testing.T, c *sumCase[T]) {
+		if d.Properties().Kind == "sim" && slowInterpreted(c) {
+			return
+		}
 		if kernels[c.p] == nil {
 			opt := d.lowering()
 			opt.Device = d.target()
