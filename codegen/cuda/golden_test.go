@@ -15,12 +15,14 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // versions are the two that a device chooses from; the 32-bit one is the one to read first.
-var versions = []struct {
-	suffix  string
-	options cuda.Options
-}{
+var versions = []version{
 	{".cu", cuda.Options{Index32: true}},
 	{"_64.cu", cuda.Options{}},
+}
+
+type version struct {
+	suffix  string
+	options cuda.Options
 }
 
 type goldenCase struct {

@@ -71,7 +71,8 @@ func source(name string, s *cuda.Source) nvrtcSource {
 
 // TestNVRTCTakesEveryGolden compiles every golden, and every kernel of the modes, without any header and without a
 // warning: the programs that show each part of the printer for every generation, the kernels of the repository for one
-// generation each, in turn. With GOMPSS_NVRTC=all in the environment every program is compiled for every generation.
+// generation each, in turn, and half of their forms for teams of one size and without checks in one version. With
+// GOMPSS_NVRTC=all in the environment every program is compiled for every generation, and every form.
 func TestNVRTCTakesEveryGolden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for a minute")
@@ -81,14 +82,25 @@ func TestNVRTCTakesEveryGolden(t *testing.T) {
 		hand = append(hand, goldenCase{h.name, h.make()})
 	}
 	kernels := append(append(corpus(t), modeCorpus(t)...), languageCorpus(t)...)
-	requireCompiles(t, nil, provedOf(kernels))
-	requireCompiles(t, nil, exactOf(kernels))
+	others := append(provedOf(kernels), exactOf(kernels)...)
 	if os.Getenv("GOMPSS_NVRTC") == "all" {
-		requireCompiles(t, generations, append(hand, kernels...))
+		requireCompiles(t, nil, others, versions...)
+		requireCompiles(t, generations, append(hand, kernels...), versions...)
 		return
 	}
-	requireCompiles(t, generations, hand)
-	requireCompiles(t, nil, kernels)
+	for i, v := range versions { // half of them, in one version each
+		requireCompiles(t, nil, every(2*len(versions), i, others), v)
+	}
+	requireCompiles(t, generations, hand, versions...)
+	requireCompiles(t, nil, kernels, versions...)
+}
+
+// every returns each nth case, from one on.
+func every(n, first int, cases []goldenCase) (out []goldenCase) {
+	for i := first; i < len(cases); i += n {
+		out = append(out, cases[i])
+	}
+	return out
 }
 
 // exactOf returns the forms of cases for teams of one size.
@@ -133,15 +145,15 @@ func languageCorpus(t *testing.T) []goldenCase {
 	return append(out, goldenCase{"LangGeneric", low.Program})
 }
 
-// requireCompiles compiles each version of cases for archs; nil takes one generation for each, in turn.
-func requireCompiles(t *testing.T, archs []string, cases []goldenCase) {
+// requireCompiles compiles versions of each case for archs; nil takes one generation for each, in turn.
+func requireCompiles(t *testing.T, archs []string, cases []goldenCase, versions ...version) {
 	t.Helper()
 	var sources []nvrtcSource
 	for _, c := range cases {
 		for _, v := range versions {
 			s := source(c.name+v.suffix, c.print(t, v.options))
 			if archs == nil {
-				s.Archs = generations[len(sources)*5/4%4:][:1] // the two versions of a kernel differ in it, and kernels do
+				s.Archs = generations[len(sources)*5/4%4:][:1] // two versions of a kernel differ in it, and kernels do
 			}
 			sources = append(sources, s)
 		}
