@@ -84,7 +84,9 @@ func TestAMatrixMuchLargerThanTheDeviceRunsThrough(t *testing.T) {
 	require.LessOrEqual(t, device.Backed(), 512*kib)
 	r.finish()
 	for i, v := range r.buffers[b] {
-		require.EqualValues(t, i+3, v)
+		if v != int64(i+3) {
+			require.EqualValues(t, i+3, v)
+		}
 	}
 	c := r.m.Counters()
 	size := deps.Bytes(n * n * elem)
@@ -156,7 +158,9 @@ func TestElementsThatCrossGranules(t *testing.T) {
 	r.m.Fetch([]deps.Access{in(deps.Interval(b, 0, n))}, func(err error) { done <- err })
 	require.NoError(t, <-done)
 	for i, v := range x {
-		require.EqualValues(t, 2*i, v)
+		if v != int64(2*i) {
+			require.EqualValues(t, 2*i, v)
+		}
 	}
 	require.Empty(t, r.m.Leak())
 }

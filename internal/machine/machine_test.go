@@ -21,7 +21,9 @@ func TestDataGoToTheDeviceAndBack(t *testing.T) {
 	r.submit(acc(0), []deps.Access{inout(r.whole(b))}, add(r.whole(b), 5))
 	r.finish()
 	for i, v := range r.buffers[b] {
-		require.EqualValues(t, i+5, v)
+		if v != int64(i+5) {
+			require.EqualValues(t, i+5, v)
+		}
 	}
 	c := r.m.Counters()
 	require.EqualValues(t, 8000, c.HostToDevice)
@@ -59,7 +61,9 @@ func TestACopyIsMadeOnceForAllReaders(t *testing.T) {
 	}
 	r.finish()
 	for i, v := range r.buffers[c] {
-		require.EqualValues(t, i+1, v)
+		if v != int64(i+1) {
+			require.EqualValues(t, i+1, v)
+		}
 	}
 	require.EqualValues(t, 8000, r.m.Counters().HostToDevice)
 }
@@ -89,7 +93,9 @@ func TestPeerOffGoesThroughTheHost(t *testing.T) {
 		}
 		r.finish()
 		for i, v := range r.buffers[b] {
-			require.EqualValues(t, i+6, v)
+			if v != int64(i+6) {
+				require.EqualValues(t, i+6, v)
+			}
 		}
 		c := r.m.Counters()
 		if peer {

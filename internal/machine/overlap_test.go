@@ -158,7 +158,9 @@ func TestHammer(t *testing.T) {
 	r.finish()
 	for _, b := range buffers {
 		for i, v := range r.buffers[b] {
-			require.EqualValues(t, i+60, v)
+			if v != int64(i+60) {
+				require.EqualValues(t, i+60, v)
+			}
 		}
 	}
 }
