@@ -1,9 +1,10 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package task
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/klauspost/cpuid/v2"
@@ -40,17 +41,21 @@ func countUp(x []int64) {
 }
 `})
 	require.NoError(t, err)
-	for _, c := range []struct {
+	type machine struct {
 		p      vec.Processor
 		m      vec.Memory
 		choice string
 		says   string
-	}{
-		{vec.Processor{}, vec.Memory{}, VectorAVX2, "AVX2 code"}, {vec.Without(cpuid.AVX512F), vec.Memory{}, "", "AVX2 code"},
-		{vec.Without(cpuid.AVX512F, cpuid.AVX2), vec.Memory{}, "", "Go function (cpu: no AVX2 with FMA and BMI2"},
+	}
+	var lesser []machine
+	if runtime.GOARCH == "amd64" {
+		lesser = []machine{{vec.Processor{}, vec.Memory{}, VectorAVX2, "AVX2 code"}, {vec.Without(cpuid.AVX512F), vec.Memory{}, "", "AVX2 code"},
+			{vec.Without(cpuid.AVX512F, cpuid.AVX2), vec.Memory{}, "", "Go function (cpu: no AVX2 with FMA and BMI2"}}
+	}
+	for _, c := range append(lesser, []machine{
 		{vec.Processor{}, noFile, "", " code, "}, {vec.Processor{}, none, "", "Go function (cpu: executable memory: memfd_create: function not implemented"},
 		{vec.Processor{}, vec.Memory{}, VectorOff, "Go function (cpu: vector code is switched off"},
-	} {
+	}...) {
 		rt, err := New(Options{Devices: "smp:2"})
 		require.NoError(t, err)
 		v, err := cpucode.NewVectors(c.choice, c.p)

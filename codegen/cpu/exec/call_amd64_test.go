@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -62,46 +61,6 @@ func TestStoppable_LayoutOfGoroutines(t *testing.T) {
 	for _, odd := range [][4]uintptr{{hi, lo, guard, pointer}, {lo, hi, 0, pointer}, {lo, hi, lo + mostGuard + 8, pointer}, {lo, hi, guard, hi + 8}} {
 		require.ErrorContains(t, stoppable(odd[0], odd[1], odd[2], odd[3]), "could not be stopped")
 	}
-}
-
-func TestArenaFull(t *testing.T) {
-	a, err := NewArena()
-	require.NoError(t, err)
-	defer func() { require.NoError(t, a.Close()) }()
-	_, err = a.Add(make([]byte, arenaSize+1))
-	require.ErrorContains(t, err, "arena full")
-}
-
-// refused is executable memory of which the system gives no part, or only what mprotect gives.
-func refused(protect bool) Memory {
-	m := Memory{File: func(string, int) (int, error) { return 0, unix.ENOSYS }}
-	if protect {
-		m.Protect = func([]byte, int) error { return unix.EACCES }
-	}
-	return m
-}
-
-// TestArenaByProtection refuses memory files: pages are made executable by mprotect, and code runs
-// in them.
-func TestArenaByProtection(t *testing.T) {
-	a, err := refused(false).NewArena()
-	require.NoError(t, err)
-	defer func() { require.NoError(t, a.Close()) }()
-	require.Equal(t, "mprotect", a.How())
-	for range 3 {
-		entry, err := a.Add([]byte{0xC3})
-		require.NoError(t, err)
-		var block [image.WordParams]uint64
-		call(entry, unsafe.Pointer(&block))
-	}
-}
-
-// TestNoArenaSaysWhy refuses both.
-func TestNoArenaSaysWhy(t *testing.T) {
-	_, err := refused(true).NewArena()
-	require.ErrorIs(t, err, unix.ENOSYS)
-	require.ErrorIs(t, err, unix.EACCES)
-	require.ErrorContains(t, err, "cpu: executable memory: memfd_create: function not implemented\nmprotect: permission denied")
 }
 
 func BenchmarkCall(b *testing.B) {

@@ -108,8 +108,7 @@ func runTriad(t testing.TB, entry uintptr, n int) {
 // TestRun_ALoopBetweenGuardPages runs a loop of NEON code, for sizes with every remainder, from a file in memory and
 // from memory that is made executable.
 func TestRun_ALoopBetweenGuardPages(t *testing.T) {
-	refused := Memory{File: func(string, int) (int, error) { return 0, unix.ENOSYS }}
-	for _, m := range []Memory{{}, refused} {
+	for _, m := range []Memory{{}, refused(false)} {
 		entry := machine(t, m, triad...)
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 63, 1000, 1023} {
 			runTriad(t, entry, n)
