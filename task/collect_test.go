@@ -125,6 +125,45 @@ func TestCollector_WaitJoinsFailures(t *testing.T) {
 	}
 }
 
+// WaitOn waits for the memory alone, wherever the Collector submits to. It keeps the error of a
+// submission for Wait.
+func TestCollector_WaitOn(t *testing.T) {
+	ctx, rt := context.Background(), open(t, task.Options{Devices: "smp:2"})
+	check := func(at task.Submitter) (err error) {
+		c, x, y, release := task.Collect(at), make([]int64, 4), make([]int64, 4), make(chan struct{})
+		c.Go(func() error { <-release; y[0] = 2; return nil }, task.Out(y))
+		c.Go(func() error { x[0] = 1; return nil }, task.Out(x))
+		err = c.WaitOn(ctx, task.In(x))
+		got := x[0]
+		close(release)
+		if err = errors.Join(err, c.Wait(ctx)); err != nil || got != 1 || y[0] != 2 {
+			return fmt.Errorf("x is %d, y is %d: %w", got, y[0], err)
+		}
+		if err := c.WaitOn(ctx, task.In(make([]int64, 1))); !errors.Is(err, task.ErrUnused) {
+			return fmt.Errorf("memory that no task uses: %w", err)
+		}
+		c.Go(nil)
+		first := c.Err()
+		if first == nil || c.WaitOn(ctx, task.In(x)) != first || c.Err() != first || !errors.Is(c.Wait(ctx), first) {
+			return fmt.Errorf("the error of the submission is lost: %w", first)
+		}
+		return c.WaitOn(ctx, task.In(x))
+	}
+	require.NoError(t, check(rt))
+	require.NoError(t, check(task.NewGroup(rt)))
+	_, err := rt.GoScope(func(s *task.Scope) error { return errors.Join(check(s), check(task.NewGroup(s))) })
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait(ctx))
+	_, err = rt.Go(func() error {
+		require.ErrorContains(t, task.Collect(rt).WaitOn(ctx), "Collector.WaitOn")
+		return nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait(ctx))
+	var none *task.Collector
+	require.ErrorContains(t, none.WaitOn(ctx), "Collect returns one")
+}
+
 // A group of a Collector is one of what it submits to.
 func TestCollector_OfGroupsAndMisuse(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:2"})

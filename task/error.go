@@ -159,6 +159,25 @@ func (c *Collector) Wait(ctx context.Context, options ...WaitOption) error {
 	return err
 }
 
+// WaitOn waits for the tasks that use some memory, as Runtime.WaitOn and Scope.WaitOn do; a
+// Collector of a Group waits for tasks outside of the group too. After a failed submission it
+// returns that error at once, because the data may lack the results of the missing tasks. Wait is
+// still to return the error before the Collector submits tasks again.
+func (c *Collector) WaitOn(ctx context.Context, accesses ...Option) error {
+	const call = "Collector.WaitOn"
+	s, _, err := submitterOf(call, c)
+	if err != nil {
+		return err
+	}
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if s.Program() {
+		return waitOnProgram(s.RT, call, ctx, accesses)
+	}
+	return waitOn(s, call, ctx, accesses)
+}
+
 func (c *Collector) usable() bool { return c != nil && c.at != nil }
 
 // collected submits to the Submitter of c and keeps the error, unless c already has one.

@@ -268,18 +268,23 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	if !rt.usable() {
 		return rt.unusable(call)
 	}
-	if rt.core.Window.Live() > 0 && smp.InBody() {
+	return waitOnProgram(&rt.core, call, ctx, accesses)
+}
+
+// waitOnProgram waits for tasks of the program that use the memory of accesses.
+func waitOnProgram(rt *engine.Runtime, call string, ctx context.Context, accesses []Option) error {
+	if rt.Window.Live() > 0 && smp.InBody() {
 		return misuse(call, engine.ErrInBody)
 	}
-	if rt.core.Observers.Watched() {
-		defer observePhase(&rt.core, probe.PhaseWait, rt.core.Observers.Now(), rt.core.Buffers.Sum())
+	if rt.Observers.Watched() {
+		defer observePhase(rt, probe.PhaseWait, rt.Observers.Now(), rt.Buffers.Sum())
 	}
-	if rt.core.World != nil {
-		if err := shareInWorld(&rt.core, accesses); err != nil {
+	if rt.World != nil {
+		if err := shareInWorld(rt, accesses); err != nil {
 			return err
 		}
 	}
-	return waitOn(&rt.core.Root, call, ctx, accesses)
+	return waitOn(&rt.Root, call, ctx, accesses)
 }
 
 // WaitOn is Runtime.WaitOn for the children of a task and the memory that it accesses. It also
