@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -17,7 +19,8 @@ const killTime = 1500 * time.Millisecond
 
 // Launch starts a command as n ranks on this machine, which Init joins by sockets, and waits for
 // them: gompss run does so. When a rank fails the others have 1.5 s to end, and are killed then; so
-// are all when ctx ends.
+// are all when ctx ends. Where no rank has called Init, and all succeed, Launch writes a warning to
+// stderr: each process has then run the whole program.
 //
 // Errors: of the first rank that failed, an *exec.ExitError where it ran.
 func Launch(ctx context.Context, n int, command []string, stdout, stderr io.Writer) error {
@@ -57,7 +60,17 @@ func Launch(ctx context.Context, n int, command []string, stdout, stderr io.Writ
 	if l.timer != nil {
 		l.timer.Stop()
 	}
+	if l.first == nil && n > 1 && stderr != nil {
+		warnUnjoined(folder, n, stderr)
+	}
 	return l.first
+}
+
+// warnUnjoined writes a warning where no process has joined the others in folder.
+func warnUnjoined(folder string, n int, stderr io.Writer) {
+	if _, err := os.Stat(filepath.Join(folder, joinedFile)); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(stderr, "dist: launch: no rank called dist.Init: the program ran %d times, each time as a whole\n", n)
+	}
 }
 
 // A sharedWriter takes the output of several processes.

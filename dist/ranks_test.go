@@ -42,6 +42,9 @@ func rankProgram(text string) int {
 		limitMPI()
 		name = rest
 	}
+	if name == "alone" {
+		return 0
+	}
 	w, err := dist.Init(dist.Options{Silence: 2 * time.Second})
 	if err != nil {
 		fmt.Println(err)
@@ -214,6 +217,20 @@ func launch(t *testing.T, way string, n int, program string, env ...string) (str
 	c.Stdout, c.Stderr, c.WaitDelay = &out, &out, time.Second
 	err := c.Run()
 	return out.String(), err
+}
+
+// A program that never joins its ranks runs as a whole in each of them: the launcher says so.
+func TestLaunch_WarnsWithoutInit(t *testing.T) {
+	const warning = "dist: launch: no rank called dist.Init: the program ran 3 times, each time as a whole\n"
+	said, err := launch(t, "sockets", 3, "alone")
+	require.NoError(t, err)
+	require.Equal(t, warning, said)
+	said, err = launch(t, "sockets", 1, "alone")
+	require.NoError(t, err)
+	require.Empty(t, said, "one process is the whole program")
+	said, err = launch(t, "sockets", 3, "random:1,1")
+	require.NoError(t, err)
+	require.NotContains(t, said, "dist.Init")
 }
 
 func eachWay(t *testing.T, test func(t *testing.T, way string)) {

@@ -63,6 +63,10 @@ const headerSize = 1 + 8 + 4 + 8
 // joinTime is the time that a rank waits for the others to be there.
 const joinTime = 30 * time.Second
 
+// joinedFile is a file in the folder of the sockets. A rank that joins the others creates it, so
+// that the launcher knows of programs that never call Init.
+const joinedFile = "joined"
+
 // dialSockets joins rank of size through sockets in a folder, and returns when all are joined.
 //
 // Errors: ranks that do not come in time; a folder that sockets cannot be in.
@@ -72,6 +76,9 @@ func dialSockets(folder string, rank, size int) (*socketTransport, error) {
 	var err error
 	if t.listener, err = net.Listen("unix", name(rank)); err != nil {
 		return nil, fmt.Errorf("dist: rank %d: %w", rank, err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, joinedFile), nil, 0o600); err != nil {
+		return nil, fmt.Errorf("dist: rank %d: %w", rank, errors.Join(err, t.listener.Close()))
 	}
 	deadline := time.Now().Add(joinTime)
 	for r := range rank {
