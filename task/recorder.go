@@ -27,6 +27,7 @@ type Recorder struct {
 	fresh    recording // where nothing is compared
 	edges    [][2]int32
 	graph    *deps.Domain
+	spare    spare
 	open     []*engine.Reduction // that more steps may join
 	merged   int64               // Scope.merged of the program, as of the latest step
 	after    int32               // 1 + the step that all later ones come after; 0 where there is none
@@ -219,7 +220,7 @@ func (r *Recorder) record(body func() error, nested func(*Scope) error, options 
 func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
 	r.fresh.tasks = r.fresh.tasks || nested != nil || wantsTasks(r.rt)
 	s := step{stepContent: stepContent{body: body, nested: nested, label: engine.Unlabelled}, uses: int32(len(r.fresh.uses))}
-	var accesses []deps.Access
+	accesses := r.room(len(options))
 	var ready engine.RecordList
 	defer engine.StartAll(r.rt, &ready)
 	r.rt.Root.Submitting.Lock()
@@ -251,6 +252,35 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 	s.usesEnd = int32(len(r.fresh.uses))
 	return r.addStep(s, accesses)
 }
+
+// A spare is memory for more steps, made for several at once.
+type spare struct {
+	nodes    []deps.Node
+	accesses []deps.Access
+}
+
+// room returns an empty slice for n accesses of a step.
+func (r *Recorder) room(n int) []deps.Access {
+	if len(r.spare.accesses) < n {
+		r.spare.accesses = make([]deps.Access, max(n, r.batch()))
+	}
+	list := r.spare.accesses[:0:n]
+	r.spare.accesses = r.spare.accesses[n:]
+	return list
+}
+
+// node returns a new node for r.graph.
+func (r *Recorder) node() *deps.Node {
+	if len(r.spare.nodes) == 0 {
+		r.spare.nodes = make([]deps.Node, r.batch())
+	}
+	n := &r.spare.nodes[0]
+	r.spare.nodes = r.spare.nodes[1:]
+	return n
+}
+
+// batch returns the number of steps for which memory is made at once: a part of those so far.
+func (r *Recorder) batch() int { return max(1, min(64, len(r.fresh.steps)/4)) }
 
 // wantsTasks reports whether steps that are functions alone become tasks too: for data that move,
 // and to be looked at one by one.
@@ -309,7 +339,7 @@ func (r *Recorder) append(s step, accesses []deps.Access, since int) {
 		r.graph = &deps.Domain{Edges: r.noteEdges}
 	}
 	at := int32(len(r.fresh.steps))
-	r.graph.Submit(&deps.Node{}, accesses)
+	r.graph.Submit(r.node(), accesses)
 	if r.after > 0 {
 		r.edge(since, r.after-1, at)
 	}
@@ -345,7 +375,7 @@ func (r *Recorder) followGrowth() {
 	if r.graph != nil {
 		r.graph = &deps.Domain{Edges: r.noteEdges}
 		for i := range r.fresh.steps {
-			r.graph.Submit(&deps.Node{}, r.fresh.steps[i].accesses)
+			r.graph.Submit(r.node(), r.fresh.steps[i].accesses)
 		}
 	}
 }
@@ -476,13 +506,10 @@ func keepBuffers(t *memory.Table, buffers []*memory.Buffer, h *memory.Hold, acce
 	return buffers, own, err
 }
 
-// accessOf returns the access that an option says.
+// accessOf returns the access that an option says, with an empty region where it says no memory.
 func accessOf(rt *engine.Runtime, o *Option) (deps.Access, error) {
-	r := engine.Record{Scope: &rt.Root, Detail: &engine.Detail{RT: rt}}
-	if err := addAccess(&rt.Buffers, &r, o); err != nil || len(r.Accesses) == 0 {
-		return deps.Access{Mode: o.mode()}, err
-	}
-	return r.Accesses[0], nil
+	_, region, err := regionOf(&rt.Buffers, &rt.Root.Memory, o)
+	return deps.Access{Region: region, Mode: o.mode()}, err
 }
 
 // finish makes it the iteration that was collected.

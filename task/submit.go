@@ -307,7 +307,7 @@ func addAccess(t *memory.Table, r *engine.Record, o *Option) error {
 	if o.weak() {
 		return nil // see addWeak
 	}
-	b, region, err := regionOf(t, r, o)
+	b, region, err := regionOf(t, &r.Scope.Memory, o)
 	if err != nil || b == nil {
 		return err
 	}
@@ -315,15 +315,15 @@ func addAccess(t *memory.Table, r *engine.Record, o *Option) error {
 }
 
 // regionOf returns the region of o and its buffer, nil for an empty region.
-func regionOf(t *memory.Table, r *engine.Record, o *Option) (*memory.Buffer, deps.Region, error) {
+func regionOf(t *memory.Table, at *memory.Owner, o *Option) (*memory.Buffer, deps.Region, error) {
 	if o.box() != nil {
-		return regionOfBox(t, r, o)
+		return regionOfBox(t, at, o)
 	}
 	m := o.memory()
 	if m.Len == 0 {
 		return nil, deps.Region{}, nil
 	}
-	b, first, err := t.Locate(m, &r.Scope.Memory)
+	b, first, err := t.Locate(m, at)
 	if err != nil {
 		return nil, deps.Region{}, fmt.Errorf("%s: %w", o.mode(), err)
 	}
@@ -360,7 +360,7 @@ func addRegion(r *engine.Record, b *memory.Buffer, region deps.Region, o *Option
 
 var errNoScope = errors.New("reduction: its body needs a Scope, for its private copy: use GoScope and Private")
 
-func regionOfBox(t *memory.Table, r *engine.Record, o *Option) (b *memory.Buffer, region deps.Region, err error) {
+func regionOfBox(t *memory.Table, at *memory.Owner, o *Option) (b *memory.Buffer, region deps.Region, err error) {
 	box, m, mode := o.box(), o.memory(), o.mode()
 	if box.err != nil {
 		return nil, region, box.err
@@ -377,7 +377,7 @@ func regionOfBox(t *memory.Table, r *engine.Record, o *Option) (b *memory.Buffer
 	if m.Len == 0 {
 		return nil, region, nil
 	}
-	b, first, err := t.Locate(m, &r.Scope.Memory)
+	b, first, err := t.Locate(m, at)
 	if err != nil {
 		return nil, region, fmt.Errorf("%s: %w", mode, err)
 	}
@@ -404,7 +404,7 @@ func addWeak(rt *engine.Runtime, r *engine.Record, options []Option) error {
 		case o.mode() > deps.InOut:
 			return fmt.Errorf("weak %s: a weak access is in, out or inout", o.mode())
 		}
-		b, region, err := regionOf(&rt.Buffers, r, o)
+		b, region, err := regionOf(&rt.Buffers, &r.Scope.Memory, o)
 		if err != nil {
 			return err
 		}
