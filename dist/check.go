@@ -16,19 +16,23 @@ import (
 // logs of the two ranks show the first submission that does.
 
 const (
-	logged   = 4096 // submissions whose text is kept
-	interval = 256  // submissions between two reports to rank 0
+	ring     = 4096             // entries of a log
+	logged   = ring - maxRecent // submissions whose text is kept
+	interval = 256              // submissions between two reports to rank 0
+
+	// maxRecent is the number of submissions up to which the log need not have them. It divides
+	// interval.
+	maxRecent = 64
 )
 
 // A logEntry is one submission.
 type logEntry struct {
-	hash   uint64 // of it and all before it
-	name   string
-	block  task.BlockAccess // the first access of a blockEntry
-	lo, hi int64            // its elements, once the log has it
-	other  *deps.Access     // of another one, whose Buffer is the number of that
-	rank   int32
-	kind   entryKind
+	hash  uint64 // of it and all before it
+	name  string
+	block task.BlockAccess // the first access of a blockEntry
+	other *deps.Access     // of another one, whose Buffer is the number of that
+	rank  int32
+	kind  entryKind
 }
 
 // An entryKind says where a logEntry has the first access of its submission.
@@ -47,19 +51,24 @@ type submissionLog struct {
 	mu       sync.Mutex
 	sequence uint64
 	hash     uint64
-	entries  []logEntry // of submission n at n % logged
-	marks    []uint64   // the hash at each multiple of interval
+	buffers  []*buffer // of the directory
+	marks    []uint64  // the hash at each multiple of interval
+
+	// entries has submission n at n % ring. Those up to sequence are guarded by mu, the maxRecent
+	// after it belong to the submitting goroutine.
+	entries []logEntry
 }
 
-// recentSubmissions are the latest submissions, which the log does not have yet. They belong to the
-// submitting goroutine: it adds one without a lock, and all of them to the log with one.
+// recentSubmissions counts the latest submissions, which are in entries but not yet in the log.
+// They belong to the submitting goroutine: it adds one without a lock, and all of them to the log
+// with one.
 type recentSubmissions struct {
 	submitter uintptr // the goroutine, as goid.Of tells it apart
 	hash      uint64  // after the latest
 	lastName  string  // of the latest, and its hash
 	lastHash  uint64
-	count     int
-	list      [64]logEntry // divides interval
+	count     uint64
+	next      uint64 // the number of the next one
 }
 
 // mix joins a word to a hash.
@@ -81,12 +90,15 @@ func mixText(h uint64, s string) uint64 {
 }
 
 // noteBuffer adds a distributed buffer and its owners to the hash.
-func (l *submissionLog) noteBuffer(name string, n, elem int, owners []int32) {
+func (l *submissionLog) noteBuffer(name string, n, elem int, owners []int32, b *buffer) {
 	h := mix(mix(mixText(l.recent.hash, name), uint64(n)), uint64(elem))
 	for _, rank := range owners {
 		h = mix(h, uint64(rank))
 	}
 	l.recent.hash = h
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buffers = append(l.buffers, b)
 }
 
 // nameHash returns the hash of a submission's name and rank. That of its accesses is added to it.
@@ -109,11 +121,13 @@ func joinAccess(h uint64, mode deps.Mode, region uint64) uint64 {
 }
 
 // add adds a submission whose hash is h, and returns its entry, of which the caller writes the
-// first access.
-func (r *recentSubmissions) add(name string, rank int32, h uint64) *logEntry {
+// first access. Requires: fewer than maxRecent are recent.
+func (l *submissionLog) add(name string, rank int32, h uint64) *logEntry {
+	r := &l.recent
 	r.hash = mix(r.hash, h)
-	e := &r.list[r.count&(len(r.list)-1)]
+	r.next++
 	r.count++
+	e := &l.entries[r.next%ring]
 	e.hash, e.rank, e.name = r.hash, rank, name
 	return e
 }
@@ -134,35 +148,24 @@ func (w *World) flush() {
 	if w.log.recent.count == 0 {
 		return
 	}
-	if sequence, hash, due := w.log.flush(&w.directory); due && w.size > 1 {
+	if sequence, hash, due := w.log.flush(); due && w.size > 1 {
 		w.control.report(sequence, hash)
 	}
 }
 
 // flush adds the recent submissions. Where a multiple of interval is among them it is due, to be
 // reported.
-func (l *submissionLog) flush(d *directory) (sequence, hash uint64, due bool) {
+func (l *submissionLog) flush() (sequence, hash uint64, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.entries == nil {
-		l.entries = make([]logEntry, logged)
+	marked := l.sequence / interval
+	l.sequence, l.hash = l.recent.next, l.recent.hash
+	l.recent.count = 0
+	if now := l.sequence / interval; now != marked {
+		sequence, due = now*interval, true
+		hash = l.entries[sequence%ring].hash
+		l.marks = append(l.marks, hash)
 	}
-	for i := range l.recent.list[:l.recent.count] {
-		e := &l.recent.list[i]
-		l.sequence++
-		to := &l.entries[l.sequence%logged]
-		other := to.other
-		*to = *e
-		e.other = other // its memory
-		if to.kind == blockEntry {
-			to.lo, to.hi = d.elements(to.block.Block())
-		}
-		if l.sequence%interval == 0 {
-			l.marks = append(l.marks, e.hash)
-			sequence, hash, due = l.sequence, e.hash, true
-		}
-	}
-	l.hash, l.recent.count = l.recent.hash, 0
 	return sequence, hash, due
 }
 
@@ -181,7 +184,7 @@ func regionHash(r *deps.Region, number int32) uint64 {
 // note adds a submission to the log. Requires: mu held.
 func (w *World) note(name string, rank int32, accesses []deps.Access) {
 	r := &w.log.recent
-	if r.count == len(r.list) {
+	if r.count == maxRecent {
 		w.flush()
 	}
 	h := uint64(0)
@@ -190,7 +193,7 @@ func (w *World) note(name string, rank int32, accesses []deps.Access) {
 			h = joinAccess(h, a.Mode, regionHash(&a.Region, w.directory.byID[a.Region.Buffer]))
 		}
 	}
-	e := r.add(name, rank, r.nameHash(name, rank)+h)
+	e := w.log.add(name, rank, r.nameHash(name, rank)+h)
 	e.kind = noAccess
 	if len(accesses) > 0 && accesses[0].Region.N > 0 {
 		e.kind = otherEntry
@@ -212,8 +215,8 @@ func (l *submissionLog) at(sequence uint64) (hash uint64, known, later bool) {
 		return 0, false, false
 	case sequence > l.sequence:
 		return 0, false, true
-	case sequence+logged > l.sequence && l.entries[sequence%logged].name != "":
-		return l.entries[sequence%logged].hash, true, false
+	case sequence+logged > l.sequence && l.entries[sequence%ring].name != "":
+		return l.entries[sequence%ring].hash, true, false
 	case sequence%interval == 0:
 		return l.marks[sequence/interval-1], true, false
 	}
@@ -227,15 +230,18 @@ func (l *submissionLog) now() (sequence, hash uint64) {
 	if l.sequence == 0 {
 		return 0, 0
 	}
-	return l.sequence, l.entries[l.sequence%logged].hash
+	return l.sequence, l.entries[l.sequence%ring].hash
 }
 
 // text describes a submission.
-func (e *logEntry) text(sequence uint64) string {
+func (l *submissionLog) text(sequence uint64) string {
+	e := &l.entries[sequence%ring]
 	s := fmt.Sprintf("%s #%d", e.name, sequence)
 	switch e.kind {
 	case blockEntry:
-		s += fmt.Sprintf(" (%s %v)", e.block.Mode(), deps.Interval(deps.BufferID(e.block.Block()>>32), e.lo, e.hi))
+		number := e.block.Block()
+		lo, hi := l.buffers[number>>32].elementsOf(number)
+		s += fmt.Sprintf(" (%s %v)", e.block.Mode(), deps.Interval(deps.BufferID(number>>32), lo, hi))
 	case otherEntry:
 		s += fmt.Sprintf(" (%s %v)", e.other.Mode, e.other.Region)
 	}
@@ -251,8 +257,8 @@ func (l *submissionLog) pack(message []byte) []byte {
 		first = l.sequence - logged + 1
 	}
 	for n := first; n <= l.sequence; n++ {
-		e := &l.entries[n%logged]
-		text := e.text(n)
+		e := &l.entries[n%ring]
+		text := l.text(n)
 		message = binary.LittleEndian.AppendUint64(message, n)
 		message = binary.LittleEndian.AppendUint64(message, e.hash)
 		message = binary.LittleEndian.AppendUint32(message, uint32(len(text)))
@@ -291,7 +297,7 @@ func (w *World) compare(other int, message []byte) *DivergenceError {
 		if n+logged <= l.sequence {
 			continue
 		}
-		e := &l.entries[n%logged]
+		e := &l.entries[n%ring]
 		if e.hash == hash {
 			seen = true
 			continue
@@ -299,14 +305,14 @@ func (w *World) compare(other int, message []byte) *DivergenceError {
 		if !seen && n > 1 {
 			return &DivergenceError{0, w.rank, other, fmt.Sprintf("something else before #%d", n), "something else too long ago to be named, or distributed other buffers"}
 		}
-		mine := e.text(n)
+		mine := l.text(n)
 		if mine == text {
 			mine += " after other calls of Distribute, or with other accesses"
 		}
 		return &DivergenceError{n, w.rank, other, mine, text}
 	}
 	if last < l.sequence {
-		return &DivergenceError{last + 1, w.rank, other, l.entries[(last+1)%logged].text(last + 1), fmt.Sprintf("nothing after #%d (%s)", last, lastText)}
+		return &DivergenceError{last + 1, w.rank, other, l.text(last + 1), fmt.Sprintf("nothing after #%d (%s)", last, lastText)}
 	}
 	return nil
 }

@@ -36,19 +36,21 @@ type step struct {
 	region deps.Region
 }
 
-// A cell is a part of a block whose elements have the same version everywhere.
+// A cell is a part of a block whose elements have the same version everywhere. What a skipped task
+// needs comes first: 64 bytes.
 type cell struct {
-	writer int32    // has the current version
-	latest int32    // of ranks
-	split  bool     // of buffer.first: the block has several cells, in buffer.cells
-	mine   bool     // this rank has the current version
-	ranks  []int32  // that have received it, or have a partial result, in this order
-	set    []uint64 // the same as bits, nil while they are few
+	writer int32   // has the current version
+	latest int32   // of ranks
+	owner  int32   // of buffer.first: of the block
+	split  bool    // of buffer.first: the block has several cells, in buffer.cells
+	mine   bool    // this rank has the current version
+	hash   uint64  // of buffer.first: of the block, see intervalHash
+	ranks  []int32 // that have received it, or have a partial result, in this order
 	op     deps.ReductionID
+
+	set []uint64 // ranks as bits, nil while they are few
 	// version identifies it in a simulation.
 	version int32
-	owner   int32  // of buffer.first: of the block
-	hash    uint64 // of buffer.first: of the block, see intervalHash
 	region  deps.Region
 }
 

@@ -25,9 +25,8 @@ func (d *directory) block(buffer deps.BufferID, lo, hi int64) (number uint64, ok
 	return n<<32 | uint64(k), ok
 }
 
-// elements returns the elements of a block.
-func (d *directory) elements(number uint64) (lo, hi int64) {
-	b := d.buffers[number>>32]
+// elementsOf returns the elements of a block of b.
+func (b *buffer) elementsOf(number uint64) (lo, hi int64) {
 	lo = int64(uint32(number)) * b.blockCol
 	return lo, min(lo+b.blockCol, b.elements)
 }
@@ -39,13 +38,13 @@ func (d *directory) elements(number uint64) (lo, hi int64) {
 // second).
 func (w *World) Skip(name string, n int, x, y, z task.BlockAccess) bool {
 	r := &w.log.recent
-	if (r.count == len(r.list) || r.submitter != goid.Of()) && !resume(w) {
+	if (r.count == maxRecent || r.submitter != goid.Of()) && !resume(w) {
 		return false
 	}
 	accesses := [task.SkipBlocks]task.BlockAccess{x, y, z}
 	rank, hash, skipped := w.directory.skip(&accesses, n)
 	if skipped {
-		e := r.add(name, rank, r.nameHash(name, rank)+hash)
+		e := w.log.add(name, rank, r.nameHash(name, rank)+hash)
 		e.block, e.kind = x, blockEntry
 		if n == 0 {
 			e.kind = noAccess
@@ -76,8 +75,7 @@ func resume(w *World) bool {
 func (d *directory) skip(accesses *[task.SkipBlocks]task.BlockAccess, n int) (rank int32, hash uint64, skipped bool) {
 	var cells [task.SkipBlocks]*cell
 	best := task.BlockAccess(0)
-	for i := range n {
-		a := accesses[i]
+	for i, a := range accesses[:n] {
 		c := &d.buffers[a.Block()>>32].first[uint32(a.Block())]
 		if c.split || c.op != 0 {
 			return 0, 0, false
@@ -91,9 +89,15 @@ func (d *directory) skip(accesses *[task.SkipBlocks]task.BlockAccess, n int) (ra
 	if rank == d.me {
 		return 0, 0, false
 	}
-	held := true
-	for i := range n {
-		if c := cells[i]; c.writer != rank && accesses[i].Mode() != deps.Out && !c.holds(rank) {
+	held, same := true, true // the cells that it reads are there; those that it writes stay as they are
+	for i, c := range cells[:n] {
+		mode := accesses[i].Mode()
+		if c.writer == rank {
+			same = same && (mode == deps.In || len(c.ranks) == 0)
+			continue
+		}
+		same = same && mode == deps.In
+		if mode != deps.Out && !c.holds(rank) {
 			held = false
 			if c.mine && d.source(c) == d.me {
 				return 0, 0, false
@@ -104,8 +108,11 @@ func (d *directory) skip(accesses *[task.SkipBlocks]task.BlockAccess, n int) (ra
 	if !held {
 		d.receive(accesses, &cells, n, rank)
 	}
-	for i := range n {
-		if c := cells[i]; accesses[i].Mode() != deps.In && (c.writer != rank || len(c.ranks) > 0) {
+	if same {
+		return rank, hash, true
+	}
+	for i, c := range cells[:n] {
+		if accesses[i].Mode() != deps.In && (c.writer != rank || len(c.ranks) > 0) {
 			d.written(c, rank)
 		}
 	}

@@ -64,6 +64,7 @@ func NewWorld(t Transport, o Options) (*World, error) { return newWorld(t, o, ni
 // newWorld is NewWorld of a rank that leaves the process by exit.
 func newWorld(t Transport, o Options, exit func(int)) (*World, error) {
 	w := &World{transport: t, options: o, exit: exit, rank: t.Rank(), size: t.Size(), broken: make(chan struct{}), ended: make(chan struct{})}
+	w.log.entries = make([]logEntry, ring)
 	if w.options.Silence == 0 {
 		w.options.Silence = 3 * time.Second
 	}
@@ -166,9 +167,10 @@ func Distribute[T any](rt *task.Runtime, x []T, d Distribution) error {
 	if int(m.Buffer) < len(w.directory.byID) && w.directory.byID[m.Buffer] != 0 {
 		return fmt.Errorf("dist: distribute %d elements: the slice has owners already", len(x))
 	}
-	w.directory.buffers[w.directory.add(m.Buffer, l)].elem = int64(m.Elem)
+	b := w.directory.buffers[w.directory.add(m.Buffer, l)]
+	b.elem = int64(m.Elem)
 	w.data.memory = append(w.data.memory, m)
-	w.log.noteBuffer(d.name, len(x), m.Elem, l.owners)
+	w.log.noteBuffer(d.name, len(x), m.Elem, l.owners, b)
 	return nil
 }
 
