@@ -7,17 +7,6 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// What a link is taken for while nothing is known about it: a rate in bytes per second and a
-// latency. `gompss devices SPEC` prints what the devices of a machine report.
-//
-// unknownGain is how many times that rate a good link carries: what is known to run slowly on the
-// host runs there only if that pays even on a good link.
-const (
-	unknownRate    deps.Bytes = 8 << 30
-	unknownLatency            = 10 * time.Microsecond
-	unknownGain               = 6
-)
-
 // linksOf returns the link of each place to the host. Data reach the host over the links of
 // accelerators, of which the slowest counts.
 func linksOf(places []Place) []devices.Link {

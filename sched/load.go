@@ -19,10 +19,6 @@ func newLoadEstimator(s *State) loadEstimator {
 	return loadEstimator{state: s, queued: make([]time.Duration, n), queuedRuns: make([]time.Duration, n), trials: map[timeKey]int{}}
 }
 
-// unknownTime is the assumed run time of an item with no history in its own or a neighbouring size
-// class.
-const unknownTime = 100 * time.Microsecond
-
 // expect returns the time of it at p, transfers included, and whether its run time is known rather
 // than guessed.
 func (l *loadEstimator) expect(it *Item, p PlaceID) (d time.Duration, known bool) {
@@ -174,15 +170,6 @@ func (l *loadEstimator) candidates(it *Item) PlaceSet {
 	}
 	return set
 }
-
-// A trial on the host may take trialFactor times what an accelerator takes, and trialLeast at the
-// least. One run of longTrial on an accelerator is enough: more cost more time than they save. The
-// numbers are choices, not measurements.
-const (
-	trialFactor = 2
-	trialLeast  = 100 * time.Microsecond
-	longTrial   = 100 * time.Millisecond
-)
 
 // limit returns Item.Limit for it at p.
 func (l *loadEstimator) limit(it *Item, p PlaceID) time.Duration {
@@ -352,13 +339,6 @@ func (l *loadEstimator) refusesTrial(it *Item, p PlaceID) bool {
 	}
 	return it.Changes && it.Home == 0 && l.sampledLess(it, tryUnstopped)
 }
-
-// A trial on the host waits for one that costs less until so many like it have run on accelerators:
-// one that can be stopped, and one behind which others wait.
-const (
-	tryUnstopped = 256
-	tryCritical  = 32
-)
 
 // sampledLess reports whether an accelerator may run it and each has run it less than n times.
 func (l *loadEstimator) sampledLess(it *Item, n int64) bool {

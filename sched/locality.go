@@ -6,23 +6,6 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// moveFactor is the cost of a byte moved relative to a byte of work, for data that an accelerator
-// owns: about the ratio of the bandwidths of device memory and link. Data on the host alone must
-// move once to any accelerator, so there the factor is 1.
-const moveFactor = 32
-
-// queuePart is the number of queued items that weigh as much as one owned item for data without an
-// owner yet: a queue is short-lived, ownership is not.
-const queuePart = 16
-
-// unplacedLead is the lead in queued items that a place must have before another place steals an
-// item whose data no accelerator owns.
-const unplacedLead = 8
-
-// returnFactor multiplies the cost of a transfer between accelerators: later items may have to move
-// the data back.
-const returnFactor = 4
-
 // locality gives each item to the place with the fewest bytes to transfer, and among equals to the
 // least loaded. An idle place steals items of other places if that transfers nothing, if the saved
 // wait outweighs the transfers, or if the other place lacks the tokens.
@@ -124,13 +107,6 @@ func (l *locality) place(it *Item, of PlaceSet) PlaceID {
 	return l.nearest(it, of)
 }
 
-// longFactor is the ratio of run time to transfer time from which on time counts more than bytes
-// among devices of one kind. Below it, a stolen item makes the next one wait for its data.
-const longFactor = 8
-
-// longTime is the least run time of such an item.
-const longTime = 5 * time.Millisecond
-
 // isLong reports whether it runs long at p relative to its transfers, as far as that is known or
 // guessed.
 func (l *locality) isLong(it *Item, p PlaceID) bool {
@@ -194,10 +170,6 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 	}
 	return l.assigned[p] < l.assigned[q]
 }
-
-// homePart is the divisor of the bytes of work that count as missing at a place that does not own
-// the data.
-const homePart = 4
 
 // moveCost returns the cost of running it for run at p instead of at the owner of its data. The
 // data that it changes belong to p afterwards.

@@ -43,31 +43,6 @@ func (t *Times) all() map[timeKey]*history {
 	return nil
 }
 
-// keptTimes is how many of the latest durations count, and fewTimes how many there must be before a
-// history is believed.
-const (
-	keptTimes = 15
-	fewTimes  = 3
-	// aloneTimes is the number of samples before a time is compared with transfers: while memory is
-	// being pinned the host observes completions late.
-	aloneTimes = 8
-)
-
-// An outlier is a duration that is outlierFactor times the median or more, or that part of it; what
-// comes outlierRun times in a row is no outlier but a change.
-const (
-	outlierFactor = 4
-	outlierRun    = 4
-)
-
-// After settled durations only one of learnEach counts, learnBlock one after the other: what is
-// known does not change, and there are many. Of outliers it is seen whether they come in a row.
-const (
-	settled    = 4 * keptTimes
-	learnEach  = 8
-	learnBlock = 32
-)
-
 // A history holds the latest durations of one key; overlapping runs form one sample. The expected
 // time is their mean and not their median: kernels that share an accelerator end shortly after one
 // another, so that most durations are short and a few are long, and their sum is what occupies the
@@ -102,9 +77,6 @@ func (h *history) forget() {
 // A sample is the sum of the durations of up to maxSampleItems items that ran side by side, or the
 // duration of one item.
 type sample struct{ sum, items time.Duration }
-
-// maxSampleItems bounds the number of durations in one sample.
-const maxSampleItems = 8
 
 func (s sample) mean() time.Duration { return s.sum / s.items }
 

@@ -112,10 +112,6 @@ func (l *loadEstimator) grantUnlocked(it *Item, p PlaceID) bool {
 	return true
 }
 
-// briefRun is the longest run time of items of which only some are learned from, because there are
-// so many.
-const briefRun = 100 * time.Microsecond
-
 // DoneUnlocked is Done for an item without tokens. It needs no lock and may run concurrently with
 // itself and GrantUnlocked. It reports false, and has done nothing, where the policy learns from
 // the item: from every learnEach-th item of a place, from outliers, and from the item after an

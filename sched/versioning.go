@@ -13,9 +13,6 @@ type versioning struct {
 	pushes uint64
 }
 
-// exploreEach is the number of pushes between two retrials of the least sampled kind.
-const exploreEach = 64
-
 func newVersioning(s *State) Policy {
 	return &versioning{locality: newLocality(s).(*locality)}
 }
