@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/devices"
 )
 
 //go:embed nested.cu
 var nestedReference string
 
-// nestedWays are the ways in which the nested loops are written. The first is without a clause.
+// nestedWays are the ways in which the nested loops are written. The first is without a clause; its
+// kernel without the forms for lengths that launches meet is called first.
 var nestedWays = []string{"none", "inline", "eager", "warp", "cta", "host"}
 
 // nestedWay is the text of the kernels in one way.
@@ -123,8 +125,21 @@ func runNested(o Options) error {
 			}
 		}
 	}
-	fmt.Fprintf(o.Stdout, "%s, by hand: %s, ms\n%-15s %-8s %8s %8s", b.device(), b.hand.by, "kernel", "graph", "by hand", "first")
-	for _, how := range nestedWays {
+	ways := append([]string{"first"}, nestedWays...)
+	for _, c := range nestedSuite {
+		forms := formsOf(kernels[nestedWays[0]+c.kernel])
+		kernels["first"+c.kernel] = forms[0]
+		for w, k := range forms {
+			kernels[lanes(w)+c.kernel] = k
+		}
+	}
+	if o.Trials {
+		for _, w := range target.Widths {
+			ways = append(ways, lanes(w))
+		}
+	}
+	fmt.Fprintf(o.Stdout, "%s, by hand: %s, ms\n%-15s %-8s %8s", b.device(), b.hand.by, "kernel", "graph", "by hand")
+	for _, how := range ways {
 		fmt.Fprintf(o.Stdout, " %8s", how)
 	}
 	fmt.Fprintln(o.Stdout, "  ratio of none")
@@ -134,7 +149,7 @@ func runNested(o Options) error {
 			if !o.wants(c.kernel) && !o.wants(g.name) {
 				continue
 			}
-			ratio, err := b.nestedRow(g, c, kernels)
+			ratio, err := b.nestedRow(g, c, kernels, ways)
 			if err != nil {
 				fmt.Fprintf(o.Stdout, "  FAILED: %v\n", err)
 				continue
@@ -146,8 +161,30 @@ func runNested(o Options) error {
 	return b.close()
 }
 
-// nestedRow prints the times of kernel c on graph g.
-func (b *bench) nestedRow(g *graph, c nestedCase, kernels map[string]*devices.Kernel) (ratio float64, err error) {
+// lanes is the name of the form with w lanes a row.
+func lanes(w target.Width) string { return fmt.Sprint(int(w)) }
+
+// formsOf returns kernel k with one number of lanes for its nested loops alone; that for 0 has the
+// compiler's choice.
+func formsOf(k *devices.Kernel) map[target.Width]*devices.Kernel {
+	own := *k
+	own.Rows = nil
+	forms := map[target.Width]*devices.Kernel{0: &own}
+	if k.Rows == nil {
+		return forms
+	}
+	for _, f := range k.Rows.Forms() {
+		one := own
+		if one.Program, one.Unchecked = f.Program, f.Unchecked; one.Unchecked == nil {
+			one.Proves = nil
+		}
+		forms[f.Width] = &one
+	}
+	return forms
+}
+
+// nestedRow prints the times of kernel c on graph g, in all ways.
+func (b *bench) nestedRow(g *graph, c nestedCase, kernels map[string]*devices.Kernel, ways []string) (ratio float64, err error) {
 	launches := c.args(g)
 	data, err := b.load(suiteCase{args: func(int) []any { return launches[0] }, out: len(launches[0]) - 1}, 0)
 	if err != nil {
@@ -173,22 +210,16 @@ func (b *bench) nestedRow(g *graph, c nestedCase, kernels map[string]*devices.Ke
 		return 0, err
 	}
 	fmt.Fprintf(b.Stdout, "%-15s %-8s %8.4f", c.kernel, g.name, hand*1e3)
-	for i, how := range nestedWays {
-		if how == "inline" && g.most > 20_000 {
-			fmt.Fprintf(b.Stdout, " %8s", "-") // a thread a hub takes a tenth of a second
+	for _, how := range ways {
+		k := kernels[how+c.kernel]
+		// a thread a hub takes a tenth of a second
+		if k == nil || how == "inline" && g.most > 20_000 {
+			fmt.Fprintf(b.Stdout, " %8s", "-")
 			continue
 		}
-		k := kernels[how+c.kernel]
 		seconds := 0.0
-		if i == 0 {
-			first, err := b.beforeOthers(data, k, launches, args)
-			if err != nil {
-				return 0, err
-			}
-			fmt.Fprintf(b.Stdout, " %8.4f", first*1e3)
-		}
 		for _, l := range launches {
-			if i == 0 {
+			if how == nestedWays[0] {
 				if err := b.meet(data, k, args(l)); err != nil {
 					return 0, err
 				}
@@ -208,25 +239,12 @@ func (b *bench) nestedRow(g *graph, c nestedCase, kernels map[string]*devices.Ke
 			note = "!"
 		}
 		fmt.Fprintf(b.Stdout, " %7.4f%1s", seconds*1e3, note)
-		if i == 0 {
+		if how == nestedWays[0] {
 			ratio = hand / seconds
 		}
 	}
 	fmt.Fprintf(b.Stdout, "  %.2f\n", ratio)
 	return ratio, b.drop(append(data.args, hubs)...)
-}
-
-// beforeOthers returns the time of the launches of k before any other has shown the lengths of its
-// nested loops.
-func (b *bench) beforeOthers(data *suiteData, k *devices.Kernel, launches [][]any, args func([]any) []devices.Arg) (seconds float64, err error) {
-	for _, l := range launches {
-		s, err := b.time(k, repeats, args(l)...)
-		if err != nil {
-			return 0, err
-		}
-		seconds += s
-	}
-	return seconds, nil
 }
 
 // meet launches k until the form of the next launch follows from the lengths that these have met,
