@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -126,25 +128,32 @@ func (r *Reach) Uses(v *ir.Var) bool {
 	return slices.ContainsFunc(r.Indices(), func(a affine.Form) bool { return a.Has(v) })
 }
 
-// ConstTrips returns the number of iterations of l if its bounds are constant.
+// ConstTrips returns the number of iterations of l if its bounds are constant and the number fits
+// an int64.
 func ConstTrips(l *ir.For) (int64, bool) {
 	lo, ok1 := query.Int64(l.Lo)
 	hi, ok2 := query.Int64(l.Hi)
 	step, ok3 := query.Int64(l.Step)
-	if !ok1 || !ok2 || !ok3 || step == 0 {
+	if !ok1 || !ok2 || !ok3 || step == 0 || step == math.MinInt64 {
 		return 0, false
 	}
-	switch {
-	case l.Rel == ir.Lt && step > 0:
-		return max((hi-lo+step-1)/step, 0), true
-	case l.Rel == ir.Le && step > 0:
-		return max((hi-lo)/step+1, 0), true
-	case l.Rel == ir.Gt && step < 0:
-		return max((lo-hi-step-1)/-step, 0), true
-	case l.Rel == ir.Ge && step < 0:
-		return max((lo-hi)/-step+1, 0), true
+	up := l.Rel == ir.Lt || l.Rel == ir.Le
+	if !up && l.Rel != ir.Gt && l.Rel != ir.Ge || up != (step > 0) {
+		return 0, false
 	}
-	return 0, false
+	if runs, _ := build.ConstHolds(l.Rel, l.Var.Type, l.Lo, l.Hi); !runs {
+		return 0, true
+	}
+	from, to := uint64(lo), uint64(hi)
+	if !up {
+		from, to, step = to, from, -step
+	}
+	width := to - from // of the numbers in order it is their distance
+	if l.Rel == ir.Lt || l.Rel == ir.Gt {
+		width--
+	}
+	n := width/uint64(step) + 1
+	return int64(n), n-1 < math.MaxInt64
 }
 
 // Anywhere returns r as a reference to an unknown element of base.

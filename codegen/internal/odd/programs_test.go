@@ -581,6 +581,64 @@ func K_1400431(n int, w int, out5 []uint16, ix []int32, acc []int64, lo uint64, 
 	acc[1] ^= int64(last)
 }
 
+// The bounds are constants whose distance is that of a loop which runs: it runs none.
+
+//omp:target device(acc, smp)
+func K_9000090(n int, w int, out2 []int32) {
+	const lo, hi = int64(1<<63 - 20), int64(-1<<63 + 20)
+	//omp:teams distribute parallel for
+	for i := lo; i <= hi; i++ {
+		out2[int(uint64(i)-uint64(lo))] = 1
+	}
+}
+
+// The same loop inside a row, where it could be written out.
+
+//omp:target device(acc, smp)
+func K_9000091(n int, w int, out2 []int32) {
+	const lo, hi = int64(1<<63 - 3), int64(-1<<63 + 3)
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		for j := lo; j < hi; j++ {
+			out2[i]++
+		}
+		for j := hi; j > lo; j-- {
+			out2[i] += 2
+		}
+	}
+}
+
+// Code for sizes has the bounds as constants.
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2)
+func K_9000092(n int, w int, out2 []int32, ix []int32, lo int64, hi int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	// span int64 false 1 <= lo+1 hi-1
+	//omp:teams distribute parallel for
+	for i := lo + 1; i <= hi-1; i++ {
+		out2[int(uint64(i)-uint64(lo+1))] = ix[int(uint64(i)-uint64(lo+1))]
+	}
+}
+
+// NVRTC writes out the loop that counts the iterations, and its bound comes round.
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2)
+func K_9000093(n int, w int, out2 []int32, ix []int32, lo uint64, hi uint64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	// span uint64 false 9223372036854775807 <= lo hi-1
+	first, end := lo, hi-1
+	//omp:teams distribute parallel for
+	for i := first; i <= end; i += 9223372036854775807 {
+		out2[int((uint64(i)-uint64(lo))/9223372036854775807)] = ix[int((uint64(i)-uint64(lo))/9223372036854775807)]
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -1150,4 +1208,62 @@ func K_1400431(n int, w int, out5 []uint16, ix []int32, acc []int64, lo uint64, 
 	acc[1] ^= int64(last)
 }
 `, K_1400431, []any{}},
+	{9000090, `// The bounds are constants whose distance is that of a loop which runs: it runs none.
+
+//omp:target device(acc, smp)
+func K_9000090(n int, w int, out2 []int32) {
+	const lo, hi = int64(1<<63 - 20), int64(-1<<63 + 20)
+	//omp:teams distribute parallel for
+	for i := lo; i <= hi; i++ {
+		out2[int(uint64(i)-uint64(lo))] = 1
+	}
+}
+`, K_9000090, []any{}},
+	{9000091, `// The same loop inside a row, where it could be written out.
+
+//omp:target device(acc, smp)
+func K_9000091(n int, w int, out2 []int32) {
+	const lo, hi = int64(1<<63 - 3), int64(-1<<63 + 3)
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		for j := lo; j < hi; j++ {
+			out2[i]++
+		}
+		for j := hi; j > lo; j-- {
+			out2[i] += 2
+		}
+	}
+}
+`, K_9000091, []any{}},
+	{9000092, `// Code for sizes has the bounds as constants.
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2)
+func K_9000092(n int, w int, out2 []int32, ix []int32, lo int64, hi int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	// span int64 false 1 <= lo+1 hi-1
+	//omp:teams distribute parallel for
+	for i := lo+1; i <= hi-1; i++ {
+		out2[int(uint64(i) - uint64(lo+1))] = ix[int(uint64(i) - uint64(lo+1))]
+	}
+}
+`, K_9000092, []any{}},
+	{9000093, `// NVRTC writes out the loop that counts the iterations, and its bound comes round.
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2)
+func K_9000093(n int, w int, out2 []int32, ix []int32, lo uint64, hi uint64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	// span uint64 false 9223372036854775807 <= lo hi-1
+	first, end := lo, hi-1
+	//omp:teams distribute parallel for
+	for i := first; i <= end; i += 9223372036854775807 {
+		out2[int((uint64(i) - uint64(lo)) / 9223372036854775807)] = ix[int((uint64(i) - uint64(lo)) / 9223372036854775807)]
+	}
+}
+`, K_9000093, []any{}},
 }

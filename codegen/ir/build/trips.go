@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -16,10 +17,42 @@ func Trips(f *ir.For, lo, hi, step ir.Expr) ir.Expr {
 		return trips(f, lo, hi, step, far)
 	}
 	n, t, at := trips(f, lo, hi, step, false), f.Var.Type, f.At
-	if _, constant := query.Int64(n); constant {
+	switch holds, constant := ConstHolds(f.Rel, t, lo, hi); {
+	case constant && holds:
 		return n
+	case constant:
+		return Int(0, at)
 	}
 	return Choose(Compare(f.Rel, Convert(t, lo, at), Convert(t, hi, at), at), n, Int(0, at), at)
+}
+
+// ConstHolds reports whether relation rel of two integers of type t holds, and whether both are
+// constants.
+func ConstHolds(rel ir.Op, t *ir.Type, x, y ir.Expr) (holds, constant bool) {
+	a, ok1 := query.Int64(x)
+	b, ok2 := query.Int64(y)
+	if !ok1 || !ok2 {
+		return false, false
+	}
+	order := cmp.Compare(a, b)
+	if t.Kind == ir.Uint64 {
+		order = cmp.Compare(uint64(a), uint64(b))
+	}
+	switch rel {
+	case ir.Lt:
+		holds = order < 0
+	case ir.Le:
+		holds = order <= 0
+	case ir.Gt:
+		holds = order > 0
+	case ir.Ge:
+		holds = order >= 0
+	case ir.Eq:
+		holds = order == 0
+	case ir.Ne:
+		holds = order != 0
+	}
+	return holds, true
 }
 
 // fromZero reports whether the width of f is its signed bound, up from zero or down to it.
