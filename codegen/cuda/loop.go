@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/cprint"
@@ -64,6 +65,9 @@ func (p loopsPrinter) while(s *ir.While) {
 	}
 	post, fits := p.postText(s.Post)
 	t := p.jumps.Enter(s.Label, true, fits, s.Pre, s.Body)
+	if strides(s) {
+		p.unroll(s.At, 1)
+	}
 	p.Push()
 	switch {
 	case len(s.Pre) > 0:
@@ -95,8 +99,8 @@ func (p loopsPrinter) while(s *ir.While) {
 func (p loopsPrinter) counted(s *ir.While, d *ir.Decl) {
 	t := p.jumps.Enter(s.Label, true, true, s.Body)
 	lo := p.start(d.Init, d.Var, s.Body)
-	if p.stepsByTeam(s) {
-		p.Printf(s.At, "#pragma unroll 1")
+	if p.stepsByTeam(s) || strides(s) {
+		p.unroll(s.At, 1)
 	}
 	p.Push()
 	head := p.declaration(d.Var, p.Declare(d.Var)) + " = " + lo
@@ -120,6 +124,37 @@ func (p loopsPrinter) stepsByTeam(s *ir.While) bool {
 	}
 	by, end := p.ranges.of(step.Y), p.ranges.of(cond.Y)
 	return by.known && by.lo == p.ranges.team && by.hi == by.lo && !(end.known && end.lo == end.hi)
+}
+
+// unroll says how many turns of the loop at a position are written out. No #line may come between
+// that and the loop.
+func (p loopsPrinter) unroll(at ir.Pos, turns int) {
+	p.Printf(ir.Pos{File: at.File, Line: at.Line - 1}, "#pragma unroll %d", turns)
+}
+
+// strides reports whether a counter of loop s advances by so much that it may come round. NVRTC
+// 13.0 writes out four turns of such a loop, and compares the counter with a bound that has come
+// round itself.
+func strides(s *ir.While) bool {
+	return slices.ContainsFunc(s.Post, func(stmt ir.Stmt) bool {
+		next, ok := stmt.(*ir.Assign)
+		if !ok {
+			return false
+		}
+		sum, ok := next.Value.(*ir.Binary)
+		return ok && (sum.Op == ir.Add || sum.Op == ir.Sub) && isStride(sum.Y)
+	})
+}
+
+// isStride reports whether step is a constant so large that a counter of its type comes round
+// within some thousand turns, or within some million turns if it has 64 bits.
+func isStride(step ir.Expr) bool {
+	c, ok := step.(*ir.Const)
+	if !ok {
+		return false
+	}
+	most := int64(1) << (3 * step.Type().Size)
+	return int64(c.Bits) > most || int64(c.Bits) < -most
 }
 
 // start prints the first value of v, the variable of a loop with that body. A constant distance
@@ -189,9 +224,12 @@ func (p loopsPrinter) forLoop(s *ir.For) {
 	ref := &ir.Ref{Var: s.Var, At: s.At}
 	cond := p.condition(&ir.Binary{Op: s.Rel, X: ref, Y: hi, T: ir.BoolType, At: s.At}, s.Var)
 	next := p.assign(&ir.Assign{Place: ref, Value: &ir.Binary{Op: ir.Add, X: ref, Y: step, T: s.Var.Type, At: s.At}, At: s.At})
-	if s.Unroll > 0 {
-		before := ir.Pos{File: s.At.File, Line: s.At.Line - 1} // no #line may come between it and the loop
-		p.Printf(before, "#pragma unroll %d", s.Unroll)
+	unroll := s.Unroll
+	if isStride(s.Step) {
+		unroll = 1
+	}
+	if unroll > 0 {
+		p.unroll(s.At, unroll)
 	}
 	p.Printf(s.At, "for (%s; %s; %s) {", head, cond, next)
 	p.loopBody(s.Body, t)
