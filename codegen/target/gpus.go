@@ -45,7 +45,7 @@ var tuning = Tuning{Remainder: 8, AddressRegisters: 24, WalkTeams: 8, KeptRow: 5
 	Slabs:  Slabs{Rows: 4, Columns: 4, Words: 40, Wide: 64, Teams: 2, Bytes: 32 * kib},
 	Points: Points{Most: 4, Entries: 8, Words: 128}, ShortRows: ShortRows{Team: 128, Teams: 4, Pad: 4, Bytes: 33 * kib, Rows: 2, Loads: 8},
 	Columns: Columns{Team: 512, Few: 3, Teams: 2}, Records: Records{Team: 64, Staged: 8, Longest: 96, Statements: 1200},
-	Nested:  Nested{Scattered: 1.27, Shared: 1.6, Deferred: 40, Margin: 0.15},
+	Nested:  Nested{Scattered: 1.27, Shared: 1.6, Group: 0.25, Deferred: 40, Longest: 0.2, Least: 1.0 / 64, Margin: 0.15},
 	Squares: Squares{Team: 256}, Tables: Tables{Team: 256, Copies: 32, Width: 4},
 	Jam: Jam{Bytes: 16, SumBytes: 32, Operations: 24, Rows: 4, PointOperations: 96, PointWords: 16}, Arrays: Arrays{Words: 96, Turns: 64, Operations: 4096}}
 

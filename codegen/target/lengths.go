@@ -55,14 +55,17 @@ func (l *Lengths) Reached() (n float64) {
 // lengths like those of l, of so many samples, and why; 0 where these are few, or no offer is
 // faster than the compiler's own choice by the margin.
 //
-// It counts the turns of warps, which wait for memory all alike: a warp takes as many turns for its
-// rows as the longest of them needs, of one lane or of several. Loops that are deferred are the
-// same in all forms.
+// It counts the turns of warps, which wait for memory all alike: a warp takes more turns for its
+// rows than the mean of them needs, and fewer than the longest, as its other lanes leave room for
+// other warps. Loops that are deferred are the same in all forms.
 func (t *Target) NestedWidth(l *Lengths, samples int64, offered []Width) (best Width, why string) {
 	if samples < LengthSamples {
 		return 0, fmt.Sprintf("%d iterations are too few to choose by", samples)
 	}
 	reached := l.Reached() / float64(samples)
+	if reached < t.Tuning.Nested.Least {
+		return 0, fmt.Sprintf("%.1f %% of the iterations reach it: too few to matter", 100*reached)
+	}
 	turns := math.Inf(1)
 	for _, w := range offered {
 		if cost := t.nestedTurns(l, reached, w); cost < turns {
@@ -124,19 +127,22 @@ func (t *Target) nestedTurns(l *Lengths, reached float64, w Width) float64 {
 	}
 	// The expected number of turns of the longest of the rows: over all classes, the chance that
 	// none is in a longer one.
-	longest, share := 0.0, 0.0
+	longest, mean, share := 0.0, 0.0, 0.0
 	below := math.Pow(1-present, rows) // no row at all
-	for i, mean := range lengthMeans[:short] {
+	for i, length := range lengthMeans[:short] {
 		if total == 0 {
 			break
 		}
-		share += float64(l[i]) / total
+		part, own := float64(l[i])/total, math.Ceil(length/float64(w))
+		share += part
 		upTo := math.Pow(1-present+present*min(share, 1), rows)
-		longest += (upTo - below) * math.Ceil(mean/float64(w))
+		longest += (upTo - below) * own
+		mean += part * own
 		below = upTo
 	}
+	taken := c.Longest*longest + (1-c.Longest)*mean
 	if w == 1 {
-		return c.Scattered*longest/warp + c.Deferred*deferred
+		return c.Scattered*taken/warp + c.Deferred*deferred
 	}
-	return c.Shared/warp + reached*longest/rows
+	return c.Shared/warp + reached*(c.Group+taken)/rows
 }

@@ -112,13 +112,16 @@ type Tuning struct {
 
 // Nested are the costs by which the number of lanes of a nested loop follows from the lengths that
 // the last launch met, in turns of a warp: the time in which each lane waits for one element. Where
-// lanes have rows of their own a turn takes Scattered; sharing costs Shared for 32 iterations; a
-// team that runs a deferred loop takes Deferred. Source: rows of 16 and of 4 elements with one, 8
-// and 32 lanes (h100.md of docs/results, LevelOf and ScatterProducts on the grid; SpMV with equal
-// rows).
+// lanes have rows of their own a turn takes Scattered; sharing costs Shared for 32 iterations, and
+// Group for the rows that a warp has at once; a team that runs a deferred loop takes Deferred. Of
+// rows with different lengths, the longest counts for the part Longest, the mean for the rest.
+// Source: six kernels with 1, 4, 8 and 32 lanes a row on four graphs (gompss bench gpu -trials
+// -suite nested; h100.md of docs/results).
 type Nested struct {
-	Scattered, Shared, Deferred float64
-	Margin                      float64 // part of the turns by which another form has to be better
+	Scattered, Shared, Group, Deferred float64
+	Longest                            float64
+	Least                              float64 // part of the iterations that have to come to the loop
+	Margin                             float64 // part of the turns by which another form has to be better
 }
 
 // Arrays bounds the arrays of a thread that are in registers, of so many words, and the loops along
