@@ -149,7 +149,14 @@ func (m *memRun) free() error {
 		"WaitOn":   func() error { return m.rt.WaitOn(context.Background(), task.In(a.got)) },
 		"Register": func() error { return task.Register(m.rt, a.got) },
 	} {
-		if use() != nil {
+		err := use()
+		for range 3 { // another program may have had memory there for a moment
+			if err != nil || hostmem.Mapped(unsafe.Pointer(&a.got[0])) || task.Unregister(m.rt, a.got) != nil {
+				break
+			}
+			err = use()
+		}
+		if err != nil {
 			continue
 		}
 		if hostmem.Mapped(unsafe.Pointer(&a.got[0])) {
