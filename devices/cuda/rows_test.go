@@ -124,7 +124,7 @@ func TestRows_FormFollowsFromEarlierLaunches(t *testing.T) {
 	k := rowsKernel(t, nil)
 	require.EqualValues(t, 100, r.form(k, short, x), "nothing is known of the first launch")
 	r.until(1, k, short, x)
-	r.until(32, k, mixed, x)
+	r.until(100, k, mixed, x) // no other form is clearly better
 	r.until(1, k, short, x)
 	for range 20 {
 		require.EqualValues(t, 100, r.form(k, few, x), "a class of its own, too small to choose by")
