@@ -109,6 +109,7 @@ var refusals = []refusal{
 	{"a failed check is an error and nothing has been written", "outside its region x[0:10]", "../task/contract_test.go"},
 	{"checked in the kernel, on every target", "TestFailedChecksAreAlike", "../task/contract_test.go"},
 	{"The error names slice, index, length and source line", "contract_kernels_test.go:123", "../task/contract_test.go"},
+	{"Both are errors of the submission where that knows the numbers", "codegen.CounterError", "../task/span_test.go"},
 	{"one that changes while it runs is an error of the task", "VariableError", "../task/variable_test.go"},
 	{"each function's error at most", "1e-5", "cpu/math_test.go"},
 }
