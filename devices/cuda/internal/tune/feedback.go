@@ -2,7 +2,7 @@ package tune
 
 // mostUncounted is the largest number of launches of which one is looked at, so that looking takes
 // a small part of the time.
-const mostUncounted = 16
+const mostUncounted = 64
 
 // A Feedback says which launches of a kernel are looked at, so that the form of the next ones can
 // follow from what they met: each one at first, and fewer and fewer while that leads to the same

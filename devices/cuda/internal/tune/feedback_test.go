@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/tune"
 )
 
-// Launches that lead to the same form are looked at ever less, down to one of 16; another form
+// Launches that lead to the same form are looked at ever less, down to one of 64; another form
 // begins anew.
 func TestFeedback_LooksLessWhileNothingChanges(t *testing.T) {
 	var f tune.Feedback
@@ -25,8 +25,8 @@ func TestFeedback_LooksLessWhileNothingChanges(t *testing.T) {
 	require.Equal(t, 1, looked(1, 1))
 	require.Equal(t, 1, f.Form())
 	require.Equal(t, 1, looked(1, 1), "a form that is new is looked at again")
-	require.LessOrEqual(t, looked(160, 1), 14)
-	require.GreaterOrEqual(t, looked(16, 2), 1)
+	require.LessOrEqual(t, looked(640, 1), 17)
+	require.GreaterOrEqual(t, looked(64, 2), 1)
 	require.Equal(t, 2, f.Form())
 	require.GreaterOrEqual(t, looked(8, 2), 2)
 }
@@ -36,7 +36,7 @@ func TestFeedback_LostLooks(t *testing.T) {
 	var f tune.Feedback
 	require.True(t, f.Next())
 	f.Lost()
-	for range 15 {
+	for range 63 {
 		require.False(t, f.Next())
 	}
 	require.True(t, f.Next())
