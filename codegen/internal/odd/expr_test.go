@@ -89,13 +89,19 @@ func (g *gen) local(prefix string, texts ...string) string {
 // declare puts a variable into scope and hides what had its name.
 func (g *gen) declare(v *variable) {
 	v.level = g.level
+	g.hide(v.name)
+	g.vars = append(g.vars, v)
+}
+
+// hide leaves out the variable of that name, and its fields, for what follows in the block.
+func (g *gen) hide(name string) {
 	var list []*variable
 	for _, o := range g.vars {
-		if o.name != v.name && !strings.HasPrefix(o.name, v.name+".") {
+		if o.name != name && !strings.HasPrefix(o.name, name+".") {
 			list = append(list, o)
 		}
 	}
-	g.vars = append(list, v)
+	g.vars = list
 }
 
 // place is an element, field or variable that begins at v and ends at a scalar, or at the type that stops it.

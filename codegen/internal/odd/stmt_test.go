@@ -564,6 +564,7 @@ func (g *gen) atomic() {
 	case a == "tickets" && g.chance(50):
 		t := g.local("v")
 		g.line("var %s int64", t)
+		g.hide(t) // its value depends on the order of iterations
 		g.line("//omp:atomic capture")
 		g.line("{")
 		if g.chance(50) {
