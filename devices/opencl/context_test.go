@@ -64,8 +64,7 @@ func TestContext_IsSharedByThoseThatOpenADevice(t *testing.T) {
 	require.EqualValues(t, 2, released.Load())
 }
 
-// A device that was lost leaves its context to those that have it: who opens the device then gets
-// another.
+// A lost device shares its context with no device that is opened later.
 func TestContext_OfALostDeviceIsNotTaken(t *testing.T) {
 	made, released := countContexts(t)
 	a := openOne(t)
