@@ -392,3 +392,55 @@ func Loop(f, g float64, x []float64) {
 		}
 	}
 }
+
+// TestUnchecked_CallsHaveTheirOwnValues: what a function returns of data in one call is not what it returns in another, so the
+// difference of the two is no constant.
+func TestUnchecked_CallsHaveTheirOwnValues(t *testing.T) {
+	t.Parallel()
+	for _, f := range []string{"func of(v []int, i int) int { return id(v[i]) }", "func of(v []int, i int) int {\nt := v[i]\nreturn t\n}",
+		"func of(v []int, i int) int {\nt := id(v[i])\nreturn t\n}", "func of(v []int, i int) int {\nfor k := range v {\nif k == i {\nreturn v[k]\n}\n}\nreturn id(v[i])\n}"} {
+		text := "package k\n\n//omp:target device(acc, smp)\n//omp:task\nfunc K(n int, v []int, x, y []float32) {\n//omp:teams distribute parallel for\n" +
+			"for i := 0; i < n; i++ {\np := of(v, i)\nq := of(v, i+1)\ny[i] = x[p-q]\n}\n}\n\nfunc id(v int) int { return v }\n\n" + f + "\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err)
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		for _, a := range codegen.Accesses(k) {
+			if a.Region.Var.Name == "x" {
+				require.Equal(t, "x", a.Region.Text, text)
+			}
+		}
+		q, _ := provedOf(t, k)
+		require.Contains(t, checksLeft(t, q), "x:10:10", text)
+	}
+}
+
+// TestUnchecked_BoundedData: an index that data give keeps its check and leaves out those of others, unless it is bounded.
+func TestUnchecked_BoundedData(t *testing.T) {
+	t.Parallel()
+	for body, left := range map[string]int{
+		"y[i] = x[v[i]]":                                                1,
+		"y[i] = x[id(v[i])]":                                            1,
+		"y[i] = x[min(v[i], n-1)]":                                      1,
+		"y[i] = x[max(v[i], 0)]":                                        1,
+		"y[i] = x[max(min(v[i], n-1), 0)]":                              0,
+		"y[i] = x[clamp(v[i], 0, n-1)]":                                 0,
+		"y[i] = x[clamp(id(v[i]), 0, n-1)]":                             0,
+		"y[i] = x[min(clamp(v[i], 0, n-1), clamp(v[i], 0, n-1))]":       0,
+		"k := v[i]; if k >= 0 && k < len(x) { y[i] = x[k] }":            0,
+		"k := id(v[i]); if k >= 0 && k < len(x) { y[i] = x[k] }":        0,
+		"k := id(v[i]); if k >= 0 && k <= n { y[i] = x[k] }":            0,
+		"k := id(v[i]); if k < len(x) { y[i] = x[k] }":                  1,
+		"k := v[i]; q := v[i+1]; if k >= q && q >= 0 { y[i] = x[k-q] }": 1,
+	} {
+		text := "package k\n\n//omp:target device(acc, smp)\n//omp:task\nfunc K(n int, v []int, x, y []float32) {\n\n//omp:teams distribute parallel for\n" +
+			"for i := 0; i < n; i++ {\n" + body + "\n}\n}\n\nfunc id(v int) int { return v }\n\nfunc clamp(v, lo, hi int) int { return max(lo, min(v, hi)) }\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err, body)
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		q, proved := provedOf(t, k)
+		require.True(t, proved, body)
+		require.Len(t, checksLeft(t, q), left, "%s\n%s", body, codegen.NewContract(k).Unchecked(k))
+	}
+}

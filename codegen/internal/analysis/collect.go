@@ -88,6 +88,8 @@ type Collector struct {
 	taken   *ir.VarSet  // variables whose address is taken
 	helpers *ir.VarSet  // variables of the functions that the kernel calls
 	Sites   *SiteFinder // nil if the caller does not need the checks
+
+	instances int // of variables of functions, whose values are unknown
 }
 
 // Collect returns the memory references of list, a part of k, in program order.
@@ -162,9 +164,36 @@ func (c *Collector) set(v *ir.Var, value ir.Expr) {
 		a := c.form(value)
 		if delete(c.defs, v); a.Known() {
 			c.defs[v] = a
+			return
 		}
+		c.unknown(v)
 	}
 }
+
+// unknown records that v has another value now, of which nothing is known but its type. Each call
+// of a function gives its variables values of their own, so forms must not have one atom for them.
+func (c *Collector) unknown(v *ir.Var) {
+	delete(c.views, v)
+	if delete(c.defs, v); !v.Type.IsInteger() || c.Mutable.Has(v) {
+		return
+	}
+	if c.opens(v.Type) {
+		c.defs[v] = deriver{c}.anyOf(v.Type)
+		return
+	}
+	if c.inHelper(v) {
+		c.instances++
+		c.defs[v] = affine.OfVar(&ir.Var{Name: v.Name, Type: v.Type, Space: v.Space, ID: 2*derivedIDs + c.instances})
+	}
+}
+
+// opens reports whether forms have variables for values of type t of which nothing is known.
+func (c *Collector) opens(t *ir.Type) bool {
+	return c.Sites != nil && !c.Sites.Reaches && t.IsInteger() && t.Kind != ir.Uint64 && len(c.Sites.Order) < MaxForms
+}
+
+// IsInstance reports whether v stands for the value of a variable in one call of its function.
+func IsInstance(v *ir.Var) bool { return v.ID >= 2*derivedIDs }
 
 // form returns e as an affine form of parameters, lengths and loop variables. The form is unknown
 // if a variable in e changes.

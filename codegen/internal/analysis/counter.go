@@ -143,8 +143,7 @@ func (c *Collector) freeze(s ir.Stmt) (undo func()) {
 			len(c.Sites.Order) >= MaxForms {
 			continue
 		}
-		lo, hi := LimitsOf(v.Type)
-		c.Sites.frozen[v] = affine.OfVar(deriver{c}.newDerivation(DerivedAny, affine.Constant(lo), affine.Constant(hi), v.Type).Var)
+		c.Sites.frozen[v] = deriver{c}.anyOf(v.Type)
 		frozen = append(frozen, v)
 	}
 	return func() {

@@ -228,9 +228,18 @@ func (dv deriver) derivedMath(e *ir.Math) affine.Form {
 	if e.Fn == ir.IMax {
 		op = DerivedMax
 	}
-	a := dv.deriving(e.Args[0])
+	a := dv.derivingAny(e.Args[0])
 	for _, arg := range e.Args[1:] {
-		a = dv.derive(op, a, dv.deriving(arg), e.T)
+		a = dv.derive(op, a, dv.derivingAny(arg), e.T)
+	}
+	return a
+}
+
+// derivingAny is deriving, with a variable for a value of which nothing is known.
+func (dv deriver) derivingAny(e ir.Expr) affine.Form {
+	a := dv.deriving(e)
+	if !a.Known() && dv.of.opens(e.Type()) {
+		return dv.anyOf(e.Type())
 	}
 	return a
 }
@@ -258,6 +267,12 @@ func (dv deriver) newDerivation(op DerivedOp, x, y affine.Form, t *ir.Type) *Der
 	d := &Derivation{Op: op, X: x, Y: y, T: t, Var: &ir.Var{Name: "derived", Type: ir.IntType, ID: derivedIDs + len(dv.of.Sites.Order)}}
 	dv.of.Sites.Order, dv.of.Sites.Derived[d.Var] = append(dv.of.Sites.Order, d), d
 	return d
+}
+
+// anyOf returns the variable of a value of which nothing is known but its type.
+func (dv deriver) anyOf(t *ir.Type) affine.Form {
+	lo, hi := LimitsOf(t)
+	return affine.OfVar(dv.newDerivation(DerivedAny, affine.Constant(lo), affine.Constant(hi), t).Var)
 }
 
 // hostValue returns d as an expression of kernel parameters, nil if there is none.

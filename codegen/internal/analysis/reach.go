@@ -67,7 +67,7 @@ func (r *Reach) Fixed(inside *ir.VarSet, nest []*ir.For) bool {
 		for _, a := range index.Atoms() {
 			loop := slices.ContainsFunc(nest, func(l *ir.For) bool { return l.Var == a.Var }) ||
 				slices.ContainsFunc(r.Loops, func(l LoopRange) bool { return l.Var == a.Var })
-			if !loop && inside.Has(a.Var) {
+			if !loop && (inside.Has(a.Var) || IsInstance(a.Var)) {
 				return false
 			}
 		}

@@ -252,8 +252,7 @@ func (c *Collector) returned(s *ir.Call) {
 		if values != nil {
 			c.set(v, values[i])
 		} else {
-			delete(c.defs, v)
-			delete(c.views, v)
+			c.unknown(v)
 		}
 	}
 }

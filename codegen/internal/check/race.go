@@ -305,7 +305,7 @@ func (n *nestLoop) varies(form affine.Form, e ir.Expr) bool {
 	if !form.Known() {
 		return slices.ContainsFunc(ir.ExprVars(e).List(), n.own.Has)
 	}
-	return slices.ContainsFunc(form.Atoms(), func(a affine.Atom) bool { return n.own.Has(a.Var) })
+	return slices.ContainsFunc(form.Atoms(), func(a affine.Atom) bool { return n.own.Has(a.Var) || analysis.IsInstance(a.Var) })
 }
 
 // rectangular reports whether the bounds of the loops are the same in all iterations of n.

@@ -37,6 +37,7 @@ type siteBuilder struct {
 	site  analysis.Site
 	vars  []nestVar
 	needs []affine.Form
+	facts []affine.Form // of the conditions
 }
 
 // proveSites adds what the host proves of the sites of the kernel.
@@ -167,7 +168,7 @@ func (b *siteBuilder) make() (c Check, ok bool) {
 		c.needs = append(c.needs, need)
 	}
 	b.conditions(&c)
-	return c, true
+	return c, !slices.ContainsFunc(b.needs, func(a affine.Form) bool { return !b.mayHold(a) })
 }
 
 // trivial reports whether the needs hold for all arguments, with sizes alone in all that shows it:
@@ -468,6 +469,7 @@ func (b *siteBuilder) condition(f analysis.Fact) (h hostCond, ok bool) {
 		h.fits = append(h.fits, fit)
 	}
 	h.measureDepth()
+	b.facts = append(b.facts, form)
 	return h, true
 }
 
