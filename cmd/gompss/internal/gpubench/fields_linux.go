@@ -220,11 +220,12 @@ type suitePart struct {
 	hand  string
 }
 
-// suiteParts are the kernels of the suite: those that the compiler was changed for, and "others"
-// and "fresh", that it was not when they were written.
+// suiteParts are the kernels of the suite: those that the compiler was changed for, and "others",
+// "fresh" and "survey", that it was not when they were written.
 var suiteParts = []suitePart{
 	{"kernels", suite, suiteSource, suiteReference},
 	{"fields", fieldCases, fieldsSource, suiteHead + fieldsReference},
 	{"others", otherCases, othersSource, suiteHead + othersReference},
 	{"fresh", freshCases, freshSource, suiteHead + freshReference},
+	{"survey", surveyCases, surveySource, suiteHead + surveyReference},
 }

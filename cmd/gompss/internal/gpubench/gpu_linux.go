@@ -142,7 +142,7 @@ func (b *bench) kernel(name string) (*devices.Kernel, error) {
 
 // An element is what buffers of the measurements hold.
 type element interface {
-	float32 | float64 | int32 | uint32 | int64
+	float32 | float64 | int8 | uint8 | int32 | uint32 | int64
 }
 
 func typeOf[T element]() *ir.Type {
@@ -152,6 +152,10 @@ func typeOf[T element]() *ir.Type {
 		return ir.Float32Type
 	case float64:
 		return ir.Float64Type
+	case int8:
+		return ir.Int8Type
+	case uint8:
+		return ir.Uint8Type
 	case int32:
 		return ir.Int32Type
 	case uint32:

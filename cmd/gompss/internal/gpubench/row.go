@@ -53,7 +53,7 @@ const (
 )
 
 // SuiteParts are the parts of the suite.
-var SuiteParts = []Suite{"kernels", "fields", "others", "fresh", NestedLoops, Overheads}
+var SuiteParts = []Suite{"kernels", "fields", "others", "fresh", "survey", NestedLoops, Overheads}
 
 // wants reports whether a row is requested.
 func (o *Options) wants(name string) bool {

@@ -379,6 +379,8 @@ func (b *bench) argOf(a any) (devices.Arg, error) {
 		return whole(a), nil
 	case int32:
 		return devices.Arg{Type: ir.Int32Type, Bits: ir.Bits(a)}, nil
+	case uint32:
+		return devices.Arg{Type: ir.Uint32Type, Bits: ir.Bits(a)}, nil
 	case float32:
 		return devices.Arg{Type: ir.Float32Type, Bits: uint64(math.Float32bits(a))}, nil
 	case float64:
@@ -386,6 +388,10 @@ func (b *bench) argOf(a any) (devices.Arg, error) {
 	case []float32:
 		return put(b, a)
 	case []float64:
+		return put(b, a)
+	case []int8:
+		return put(b, a)
+	case []uint8:
 		return put(b, a)
 	case []int32:
 		return put(b, a)
@@ -403,6 +409,10 @@ func alike(want, got any, tolerance float64) error {
 		return near(want, got.([]float32), tolerance)
 	case []float64:
 		return near(want, got.([]float64), tolerance)
+	case []int8:
+		return same(want, got.([]int8))
+	case []uint8:
+		return same(want, got.([]uint8))
 	case []int32:
 		return same(want, got.([]int32))
 	case []uint32:

@@ -90,7 +90,7 @@ func equalsGo(t *testing.T, pkg *codegen.Package, c suiteCase, f any, name strin
 // elements an interior or a rim leaves out, what is on a diagonal, and where the parts of a
 // transform end.
 func TestSuite_HostProves(t *testing.T) {
-	left := map[string]bool{"Conv5Rim": true, "Diffusion": true, "Alignment": true, "RadixFour": true, "Depthwise": true, "DepthwiseLoop": true}
+	left := map[string]bool{"Conv5Rim": true, "Diffusion": true, "Alignment": true, "RadixFour": true, "Depthwise": true, "DepthwiseLoop": true, "Ising": true}
 	for _, p := range suiteParts {
 		pkg, err := codegen.Load(codegen.File{Name: p.name + ".go", Text: p.text})
 		require.NoError(t, err)
@@ -118,6 +118,8 @@ func argsOf(args []any) []simt.Arg {
 	for _, a := range args {
 		switch a := a.(type) {
 		case int:
+			out = append(out, simt.Arg{Bits: uint64(a)})
+		case uint32:
 			out = append(out, simt.Arg{Bits: uint64(a)})
 		case float32:
 			out = append(out, simt.Arg{Bits: uint64(math.Float32bits(a))})
