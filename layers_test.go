@@ -179,7 +179,7 @@ var layers = map[string][]string{
 	// Ready tasks that any worker may run at once.
 	"task/internal/simple": {"task/internal/admission", "devices/smp", "internal/spin", "trace/clock"},
 	// A recorded graph of steps, run by several workers.
-	"task/internal/replay": {"devices", "devices/smp", "internal/spin"},
+	"task/internal/replay": {"devices", "devices/smp", "internal/spin", "trace/clock", "trace/probe"},
 	// The order of events in a virtual time.
 	"task/internal/virtual": {"deps", "devices", "devices/smp"},
 	// Operators of reductions.

@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/replay"
 	"github.com/gompss/gompss/task/internal/values"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // errGrown means that a buffer of an iteration has grown.
@@ -48,7 +49,7 @@ func (l *recording) followGrowth(t *memory.Table) {
 			kept = append(kept, to)
 		}
 	}
-	l.buffers = kept
+	l.buffers, l.traced = kept, nil
 	move := func(list []deps.Access) {
 		for i := range list {
 			if b := parts[list[i].Region.Buffer]; b != nil {
@@ -116,6 +117,8 @@ type Iteration struct {
 	pipeline pipeline
 	recorder Recorder // the recorder of ReplayOrRecord
 	contents contentVersions
+	origin   uintptr // the function that describes the steps
+	replays  int32   // that were requested
 	recording
 }
 
@@ -142,6 +145,7 @@ type recording struct {
 	args       []anyArg
 	groups     []*engine.Group
 	reductions []*engine.Reduction
+	traced     []probe.ReplayStep // of the steps, once they were traced; its elements do not change
 }
 
 // A stepContent is the part of a step that may differ from replay to replay.
@@ -312,7 +316,7 @@ func (it *Iteration) replay(g *engine.Group) (Task, error) {
 	if it.pipeline.across == nil && it.mayOverlap() && it.last.h.Record != nil {
 		it.pipeline.across = it.findAcross()
 	}
-	t.contents, t.version = t.contents[:0], it.contents.requested
+	t.contents, t.version, t.number = t.contents[:0], it.contents.requested, it.replays+1
 	if it.contents.begun.Load() != t.version {
 		for i := range it.steps {
 			t.contents = append(t.contents, it.steps[i].stepContent)
@@ -327,7 +331,7 @@ func (it *Iteration) replay(g *engine.Group) (Task, error) {
 		return it.replay(g)
 	}
 	if err == nil { // otherwise the previous replay is still the last
-		it.last = task
+		it.last, it.replays = task, t.number
 	}
 	return task, err
 }
@@ -438,7 +442,7 @@ func submitIteration(rt *engine.Runtime, t *replayRun) (Task, error) {
 		t.Release()
 		return Task{}, err
 	}
-	r.Need().Replay = t
+	r.Need().Replay, r.Origin = t, t.it.origin
 	t.task = r
 	if r.Label = "iteration"; !t.it.tasks {
 		r.Body = t.body
@@ -483,7 +487,7 @@ func (f *stepFailures) Skipped(i int32) error {
 }
 
 // Fail implements replay.Failures.
-func (f *stepFailures) Fail(i int32, cause error) {
+func (f *stepFailures) Fail(i int32, cause error) error {
 	s, now := &f.it.steps[i], &f.it.current[i]
 	e := &engine.Error{Task: deps.TaskID(i) + 1, Label: now.label, Device: "smp", Pos: now.position(), Cause: cause}
 	f.failing.Lock()
@@ -498,6 +502,7 @@ func (f *stepFailures) Fail(i int32, cause error) {
 			f.skipCauses[j] = e
 		}
 	}
+	return e
 }
 
 // take returns the collected errors and clears the list.

@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/gompss/gompss/deps"
@@ -44,6 +45,9 @@ func recorderOf(s *engine.Scope) *Recorder {
 func (r *Recorder) collect(build func(*Recorder) error) error {
 	if build == nil {
 		return errNoBuild
+	}
+	if r.it.origin == 0 {
+		r.it.origin = reflect.ValueOf(build).Pointer()
 	}
 	if err := build(r); err != nil {
 		return err
@@ -517,6 +521,8 @@ func (r *Recorder) finish(it *Iteration) {
 	r.followGrowth()
 	r.closeReductions(func(*engine.Reduction) bool { return true })
 	args := r.finalArgs()
+	it.runsMu.Lock() // a run may still be on its way to the free list, and observers look at the steps
+	defer it.runsMu.Unlock()
 	it.recording = r.fresh
 	it.args = args
 	it.groups = r.groups
@@ -530,9 +536,7 @@ func (r *Recorder) finish(it *Iteration) {
 	for _, a := range it.accesses {
 		it.ordered = it.ordered || a.Mode.Writes()
 	}
-	it.runsMu.Lock() // a run may still be on its way to the free list
 	it.pipeline = pipeline{}
-	it.runsMu.Unlock()
 	if !it.tasks {
 		it.prepareRun()
 	}

@@ -346,7 +346,7 @@ func (t *replayRun) Start(r *engine.Record) {
 	t.it.runsMu.Unlock()
 	t.begin()
 	clear(w.steps.Errs)
-	w.steps.Scope = s
+	w.steps.Scope, w.steps.Number = s, t.number
 	for i := range w.it.steps {
 		if err := w.submit(s, int32(i)); err != nil {
 			r.Fail("", err)

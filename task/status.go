@@ -59,8 +59,9 @@ func Expect(rt *Runtime, tasks int64) {
 func statusOf(rt *engine.Runtime, most int, first deps.TaskID) *probe.Status {
 	rt.Samples.Take(rt)
 	live := liveOf(rt)
-	s := &probe.Status{Submitted: rt.Window.Entered.Load() - rt.Waits.Load(), Ready: live.Ready, Running: live.Running, Idle: rt.Samples.Idle(rt)}
-	s.Done = s.Submitted - rt.Window.ObservedLive()
+	submitted, flight := rt.Window.Submitted()
+	s := &probe.Status{Submitted: submitted - rt.Waits.Load(), Ready: live.Ready, Running: live.Running, Idle: rt.Samples.Idle(rt)}
+	s.Done = s.Submitted - flight
 	if rt.Window.Limit < 1<<62 {
 		s.Window = rt.Window.Limit
 	}
@@ -102,6 +103,8 @@ func reportTask(rt *engine.Runtime, v *engine.Sighting, queued, locked bool) pro
 		k.Label = engine.Unlabelled
 	}
 	rt.Observers.Place(v, locked)
+	k.Step = stepOf(v)
+	steps, _ := v.Waits()
 	switch {
 	case v.R.Node.Pending() > 0 && !v.State.Early():
 		k.State, k.Waits = "blocked", "tasks before it"
@@ -121,12 +124,22 @@ func reportTask(rt *engine.Runtime, v *engine.Sighting, queued, locked bool) pro
 		k.State, k.Waits = "blocked", "tasks with the same concurrent or commutative data"
 	case v.Info.Inner != nil && innerWait(v.Info.Inner) != "":
 		k.State, k.Waits = "waiting", innerWait(v.Info.Inner)
+	case steps != "":
+		k.State, k.Waits = "waiting", steps
 	case v.At >= 0:
 		k.Waits = rt.Topology.Places[v.At].Name
 	default:
 		k.Waits = string(devices.SMP)
 	}
 	return k
+}
+
+// stepOf names the step that a task is; "" for other tasks.
+func stepOf(v *engine.Sighting) string {
+	if v.Info.Steps == nil {
+		return ""
+	}
+	return v.Info.Steps.Name(v.Info.Step)
 }
 
 // innerWait describes what a task waits for whose body has returned or waits; "" if the body runs.
@@ -458,8 +471,9 @@ func (rt *Runtime) Stats() Stats {
 	if rt.core.Window.ObservedLive() == 0 {
 		rt.core.Topology.Machine.WaitForTransfers()
 	}
-	submitted := rt.core.Window.Entered.Load() - rt.core.Waits.Load() // before InFlight, so that Done is never too large
-	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.core.Window.ObservedLive(), Makespan: rt.core.Topology.Machine.Makespan(), Counters: rt.core.Topology.Machine.Counters()}
+	submitted, flight := rt.core.Window.Submitted()
+	submitted -= rt.core.Waits.Load()
+	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: flight, Makespan: rt.core.Topology.Machine.Makespan(), Counters: rt.core.Topology.Machine.Counters()}
 	ended, forced := rt.core.Virtual.Makespan()
 	s.Makespan, s.OutOfTurn = max(s.Makespan, ended), forced
 	known := rt.core.Buffers.Sum()

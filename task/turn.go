@@ -3,11 +3,15 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
+	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/engine"
+	"github.com/gompss/gompss/task/internal/replay"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // This file is what makes one replay of an iteration another than the next: the values of Args. A
@@ -146,6 +150,7 @@ func (a *Arg[T]) changedSinceReplay() bool { return a.changed }
 type replayRun struct {
 	it        *Iteration
 	index     int
+	number    int32           // of the replays of the iteration, from 1
 	contents  []stepContent   // of all steps, if they differ from those of the replay before
 	version   int64           // of the contents
 	templates []*taskTemplate // of the steps that are dynamic
@@ -204,6 +209,9 @@ func (t *replayRun) begin() {
 	it.contents.begun.Store(t.version)
 	it.run.Context = it.rt.ContextOf(t.group)
 	it.renewGroups(it.run.Context)
+	if !it.tasks {
+		it.run.Observe(t.trace())
+	}
 }
 
 // end is called when the steps have finished.
@@ -234,3 +242,69 @@ func (it *Iteration) renewGroups(ctx context.Context) {
 		g.Mu.Unlock()
 	}
 }
+
+// trace returns where the steps of t are reported; nil where nothing records them.
+// Requires: t begins, and its steps are no tasks.
+func (t *replayRun) trace() *replay.Trace {
+	rt, r := t.it.rt, t.task
+	rec := rt.Observers.Recorder
+	if rec == nil {
+		return nil
+	}
+	steps := t.it.tracedSteps()
+	of := &probe.Replay{Task: r.TaskID(), First: deps.TaskID(rt.Window.Reserve(int64(len(steps)))), Submit: r.Trace.Submit,
+		Number: t.number, Place: int16(rt.Topology.Host), Steps: steps}
+	return &replay.Trace{Clock: rt.Observers.Clock, Begin: rt.Observers.Now(), Owner: r.OnWorker,
+		Ran: func(s *probe.StepRun) { probe.StepRan(rec, of, s) }}
+}
+
+// tracedSteps returns the steps for a recorder.
+func (it *Iteration) tracedSteps() []probe.ReplayStep {
+	same := len(it.traced) == len(it.current)
+	for i := range it.traced {
+		same = same && it.traced[i].Label == it.current[i].label
+	}
+	if same {
+		return it.traced
+	}
+	it.traced = make([]probe.ReplayStep, len(it.steps))
+	for i := range it.traced {
+		it.traced[i] = probe.ReplayStep{Label: it.current[i].label, Accesses: slices.Clone(it.steps[i].accesses), Before: it.before(int32(i))}
+	}
+	return it.traced
+}
+
+// Number implements replayTask.
+func (t *replayRun) Number() (number, steps int32) { return t.number, int32(len(t.it.steps)) }
+
+// Waits implements replayTask.
+func (t *replayRun) Waits(live func() bool) (what string, finished int64) {
+	t.it.runsMu.Lock()
+	defer t.it.runsMu.Unlock()
+	if t.it.tasks {
+		return "", 0
+	}
+	p := t.it.run.Progress()
+	var step stepContent
+	number := int32(0)
+	if len(p.Running) > 0 {
+		step, number = t.contentOf(p.Running[0])
+	}
+	if !live() || len(p.Running) == 0 { // what was read may be of another replay
+		return "", p.Completed
+	}
+	what = fmt.Sprintf("%s: %s", engine.StepName(p.Running[0], int32(len(t.it.steps)), number), step.label)
+	if at := lineOf(step.position()); at != "" {
+		what += " (" + at + ")"
+	}
+	if more := len(p.Running) - 1; more > 0 {
+		what += fmt.Sprintf(", and %d more", more)
+	}
+	return what, p.Completed
+}
+
+// contentOf returns the content of a step, and the number of the replay. A replay that begins
+// may change them meanwhile.
+//
+//go:norace
+func (t *replayRun) contentOf(i int32) (stepContent, int32) { return t.it.current[i], t.number }

@@ -43,9 +43,9 @@ type loop struct {
 type Job interface {
 	// Wanted reports whether another worker would find something to do.
 	Wanted() bool
-	// Help works on the job until there is nothing for the caller to do. It is called by any number
-	// of idle workers at once.
-	Help()
+	// Help works on the job, as a worker, until there is nothing for the caller to do. It is called by
+	// any number of idle workers at once.
+	Help(worker int)
 }
 
 // An offer is a job that idle workers may join.
@@ -113,7 +113,7 @@ func (w *Workers) ShareBlocking(lo, hi, grain int64, body func(lo, hi int64), ru
 	o := &offer{job: l}
 	w.publish(o)
 	w.Wake(int(min((hi-lo-1)/grain, int64(len(w.slots)))))
-	l.Help()
+	l.Help(None)
 	w.withdraw(o)
 	o.waitHelpers(runBlocking)
 	if p := l.failed.Load(); p != nil {
@@ -147,8 +147,8 @@ func (w *Workers) wanted() bool {
 	return slices.ContainsFunc(w.open, func(o *offer) bool { return o.job.Wanted() })
 }
 
-// assist helps with an open job, and reports whether one wanted help.
-func (w *Workers) assist() bool {
+// assist helps with an open job as a worker, and reports whether one wanted help.
+func (w *Workers) assist(worker int) bool {
 	if w.loops.Load() == 0 {
 		return false
 	}
@@ -170,7 +170,7 @@ func (w *Workers) assist() bool {
 		found.helpers.Add(-1)
 		found.inside.Done()
 	}()
-	found.job.Help()
+	found.job.Help(worker)
 	return true
 }
 
@@ -178,7 +178,7 @@ func (w *Workers) assist() bool {
 func (l *loop) Wanted() bool { return l.next.Load() < l.hi }
 
 // Help takes chunks until there are none.
-func (l *loop) Help() {
+func (l *loop) Help(int) {
 	for {
 		lo := l.next.Load()
 		if lo >= l.hi {

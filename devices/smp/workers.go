@@ -258,7 +258,7 @@ func (w *Workers) work(i int) {
 			}
 			continue
 		}
-		if w.assist() {
+		if w.assist(i) {
 			continue
 		}
 		if w.ending.Load() {

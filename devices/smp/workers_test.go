@@ -261,7 +261,7 @@ type countdown struct {
 }
 
 func (c *countdown) Wanted() bool { return c.left.Load() > 0 }
-func (c *countdown) Help() {
+func (c *countdown) Help(int) {
 	for c.left.Load() > 0 {
 		if c.left.Add(-1)%16 == 0 {
 			runtime.Goexit()
@@ -324,7 +324,7 @@ type errand struct {
 }
 
 func (e *errand) Wanted() bool { return e.wanted.Load() }
-func (e *errand) Help() {
+func (e *errand) Help(int) {
 	if e.wanted.CompareAndSwap(true, false) {
 		e.run()
 	}
@@ -406,7 +406,7 @@ type late struct {
 	both    sync.WaitGroup
 }
 
-func (l *late) Help() {}
+func (l *late) Help(int) {}
 
 func (l *late) Wanted() bool {
 	if !l.workers.spinning.Load() || l.workers.Idle() != 1 || !l.armed.CompareAndSwap(true, false) {

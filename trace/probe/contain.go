@@ -100,6 +100,15 @@ func (c containedRecorder) Ended(t *Task) {
 	c.of.Ended(t)
 }
 
+// StepRan passes a step on in the form that the contained recorder takes.
+func (c containedRecorder) StepRan(r *Replay, s *StepRun) {
+	if c.state.broken.Load() {
+		return
+	}
+	defer c.state.recovered("StepRan")
+	StepRan(c.of, r, s)
+}
+
 type containedCollector struct {
 	containedRecorder
 	of Collector

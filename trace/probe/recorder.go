@@ -12,8 +12,7 @@ type Task struct {
 	ID deps.TaskID
 	// Last is the predecessor that finished last and made the task ready; 0 if there was none.
 	Last deps.TaskID
-	// Parent is the task whose body submitted it; 0 for the program.
-	Parent deps.TaskID
+	Nesting
 	Submit time.Duration
 	Ready  time.Duration
 	// Choice is the time at which a place was chosen; on a CPU worker, where nothing happens in

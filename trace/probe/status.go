@@ -34,6 +34,7 @@ type Status struct {
 type InFlight struct {
 	ID    deps.TaskID
 	Label string
+	Step  string // "step 3 of 8 of replay 12", for a task that is one; else ""
 	At    string // "main.go:12", where the function is written; "" where that is not known
 	// State is blocked, ready, waiting or running. A task is waiting when it has started and cannot
 	// continue.
@@ -46,10 +47,14 @@ type InFlight struct {
 
 // Title names the task with its line.
 func (t *InFlight) Title() string {
-	if t.At == "" {
-		return fmt.Sprintf("task %d %s", t.ID, t.Label)
+	text := fmt.Sprintf("task %d %s", t.ID, t.Label)
+	if t.At != "" {
+		text += " (" + t.At + ")"
 	}
-	return fmt.Sprintf("task %d %s (%s)", t.ID, t.Label, t.At)
+	if t.Step != "" {
+		text += ", " + t.Step + ","
+	}
+	return text
 }
 
 // Line describes the state of the task in one sentence.
@@ -118,7 +123,11 @@ func (s *Status) Write(w io.Writer) error {
 	}
 	for i := range s.Tasks {
 		k := &s.Tasks[i]
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Label, orDash(k.At), k.State, orDash(k.Waits), Ago(k.Since))
+		label := k.Label
+		if k.Step != "" {
+			label += ", " + k.Step
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", k.ID, label, orDash(k.At), k.State, orDash(k.Waits), Ago(k.Since))
 	}
 	if s.More > 0 {
 		fmt.Fprintf(t, "and %d more\n", s.More)

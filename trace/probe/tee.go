@@ -56,6 +56,12 @@ func (l tee) Considered(id deps.TaskID, place int, candidates []Candidate) {
 	}
 }
 
+func (l tee) StepRan(of *Replay, s *StepRun) {
+	for _, r := range l {
+		StepRan(r, of, s)
+	}
+}
+
 func (l tee) Ended(t *Task) {
 	for _, r := range l {
 		r.Ended(t)

@@ -29,12 +29,39 @@ func (b *Batch) reset() {
 // Len returns how many records are in b; what is packed counts by tasks.
 func (b *Batch) Len() int { return len(b.Tasks) + b.Packed.Len() + len(b.Details) + len(b.Points) }
 
-// take appends a task, and a detail that says whose body submitted it: files have tasks without
-// that.
+// take appends a task, and a detail with its nesting: files have tasks without that.
 func (b *Batch) take(t *probe.Task) {
 	b.Tasks = append(b.Tasks, *t)
-	if t.Parent != 0 {
-		b.Details = append(b.Details, Detail{Task: t.ID, What: Inside, Count: 1, Values: [6]int64{int64(t.Parent)}})
+	if n := &t.Nesting; *n != (probe.Nesting{}) {
+		b.Details = append(b.Details, Detail{Task: t.ID, What: Inside, Count: 1, Values: [6]int64{int64(n.Parent), int64(n.Replay), int64(n.Step), int64(n.Steps)}})
+	}
+}
+
+// Nesting returns what a detail of kind Inside says.
+func (d *Detail) Nesting() probe.Nesting {
+	return probe.Nesting{Parent: deps.TaskID(d.Values[0]), Replay: int32(d.Values[1]), Step: int32(d.Values[2]), Steps: int32(d.Values[3])}
+}
+
+// A ranStep is a step of a replay that has run.
+type ranStep struct {
+	of *probe.Replay
+	probe.StepRun
+}
+
+// takeStep appends the task of a step, and its details.
+func (b *Batch) takeStep(x *ranStep) {
+	t := x.of.TaskOf(&x.StepRun)
+	b.take(&t)
+	s := &x.of.Steps[x.Step]
+	for i := range s.Accesses {
+		b.Details = append(b.Details, detailOfAccess(t.ID, &s.Accesses[i]))
+	}
+	for before := s.Before; len(before) > 0; {
+		d := Detail{Task: t.ID, What: Waits, Count: uint8(min(len(before), waitsOfDetail))}
+		for k, p := range before[:d.Count] {
+			d.Values[k] = int64(x.of.ID(p))
+		}
+		b.Details, before = append(b.Details, d), before[d.Count:]
 	}
 }
 
@@ -54,7 +81,7 @@ const (
 	Waits                           // Count predecessors
 	_                               // was used by the first files
 	Candidate                       // a place that the task might have run at: see Detail.Candidate
-	Inside                          // Values[0]: the task whose body submitted this one
+	Inside                          // the fields of probe.Nesting: see Detail.Nesting
 )
 
 // A Detail is something about a task that has no place in probe.Task; there may be several of a

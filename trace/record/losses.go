@@ -32,6 +32,7 @@ type LostTasks struct {
 	Waited                 time.Duration // by them, ready, until they got a place
 	Running                time.Duration // from start to end, of those that ran
 	Least, Most            time.Duration // of the same
+	Steps                  int64         `json:",omitempty"` // kernels in device graphs
 }
 
 // LostCopies are the dropped copies from one address space to another.
@@ -126,6 +127,7 @@ func (l *LostTasks) add(t *probe.Task) {
 	if t.Place < 0 || t.Start <= 0 { // it got no place, or did not run
 		return
 	}
+	l.Steps += int64(t.Steps)
 	d := t.End - t.Start
 	if l.Ran == 0 || d < l.Least {
 		l.Least = d
@@ -151,6 +153,7 @@ func (l *LostTasks) merge(other *LostTasks) {
 	l.Short += other.Short
 	l.Waited += other.Waited
 	l.Running += other.Running
+	l.Steps += other.Steps
 	l.Least, l.Most = least, max(l.Most, other.Most)
 }
 

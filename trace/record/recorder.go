@@ -40,6 +40,7 @@ type Recorder struct {
 	briefs  atomic.Pointer[probe.Briefs]
 	details rings[uint64]
 	points  rings[probe.Point]
+	steps   atomic.Pointer[rings[ranStep]] // made for the first replay
 	workers int
 
 	lost []losses // by writer
@@ -222,6 +223,40 @@ func (r *Recorder) Ended(t *probe.Task) {
 	}
 }
 
+// StepRan implements probe.StepRecorder.
+func (r *Recorder) StepRan(of *probe.Replay, s *probe.StepRun) {
+	l := r.steps.Load()
+	if l == nil {
+		l = r.makeSteps()
+	}
+	x := ranStep{of, *s}
+	for tries := 0; ; tries++ {
+		kept, due := l.put(int(s.Worker), &x)
+		if due {
+			r.hurry()
+		}
+		if kept {
+			return
+		}
+		if !r.pause(tries) {
+			t := of.TaskOf(s)
+			r.lost[max(0, min(int(s.Worker), len(r.lost)-1))].task(&t)
+			return
+		}
+	}
+}
+
+// makeSteps makes the rings of steps: most programs replay nothing.
+func (r *Recorder) makeSteps() *rings[ranStep] {
+	slots := r.options.Slots
+	if slots == 0 {
+		slots = reserveSlots
+	}
+	l := newRings[ranStep](r.workers, ownSlots/2, slots/4)
+	r.steps.CompareAndSwap(nil, &l)
+	return r.steps.Load()
+}
+
 // hurry wakes the collecting goroutine.
 func (r *Recorder) hurry() {
 	select {
@@ -282,7 +317,7 @@ func (r *Recorder) hand(b *Batch, thorough bool) bool {
 			r.deliver(b)
 		}
 	}
-	n := 0
+	n := r.handSteps(b)
 	for i, of := range r.tasks {
 		for k := 1; k > 0; n += k {
 			if k = of.take(r.ends[i], largestBatch-len(b.Tasks), b.take); len(b.Tasks) == largestBatch {
@@ -294,6 +329,24 @@ func (r *Recorder) hand(b *Batch, thorough bool) bool {
 	r.deliver(b)
 	r.swept.clear()
 	return n > 4*largestBatch || swept >= largestBatch
+}
+
+// handSteps takes the steps of replays that are in the rings to the sinks, and returns how many
+// there were.
+func (r *Recorder) handSteps(b *Batch) (n int) {
+	l := r.steps.Load()
+	if l == nil {
+		return 0
+	}
+	for _, of := range *l {
+		end := of.written()
+		for k := 1; k > 0; n += k {
+			if k = of.take(end, largestBatch-len(b.Tasks), b.takeStep); len(b.Tasks) == largestBatch {
+				r.deliver(b)
+			}
+		}
+	}
+	return n
 }
 
 // reportInterval is the least time between two reports of lost records, except the last report.

@@ -77,14 +77,26 @@ func putAccesses(r *words, at int64, id deps.TaskID, list []deps.Access) {
 			at += 2
 			continue
 		}
-		last, n := a.Region.Offset, int64(1)
-		for _, dim := range a.Region.Dims[:a.Region.N] {
-			last += (dim.Count - 1) * dim.Stride
-			n *= dim.Count
-		}
+		n, last := extent(&a.Region)
 		*r.slot(at), *r.slot(at + 1), *r.slot(at + 2), *r.slot(at + 3) = firstWord(a), uint64(a.Region.Offset), uint64(n), uint64(last)
 		at += mostAccessWords
 	}
+}
+
+// extent returns the number of elements of a region, and its last element.
+func extent(r *deps.Region) (n, last int64) {
+	n, last = 1, r.Offset
+	for _, dim := range r.Dims[:r.N] {
+		last += (dim.Count - 1) * dim.Stride
+		n *= dim.Count
+	}
+	return n, last
+}
+
+// detailOfAccess returns the detail that takeWords makes of what putAccesses writes.
+func detailOfAccess(id deps.TaskID, a *deps.Access) Detail {
+	n, last := extent(&a.Region)
+	return Detail{Task: id, What: Accesses, Count: a.Region.N, Mode: a.Mode, Values: [6]int64{int64(a.Region.Buffer), a.Region.Offset, n, last}}
 }
 
 // nearWaits reports whether all distances from a task to its predecessors fit in half a word.

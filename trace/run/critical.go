@@ -106,7 +106,8 @@ type Chain struct {
 func (r *Run) Chain() Chain {
 	var c Chain
 	from, _ := r.Bounds()
-	byRelease, short := chainFinder{r}.byRelease(), map[int16]time.Duration{}
+	finder := chainFinder{r, lastSteps(r)}
+	byRelease, short := finder.byRelease(), map[int16]time.Duration{}
 	messages := MessagesOf(r)
 	last, awaited := -1, false
 	for i := range r.Len() {
@@ -129,7 +130,7 @@ func (r *Run) Chain() Chain {
 			c.Tokens += t.Choice - t.Ready
 			short[t.Place] += t.Choice - t.Ready
 		}
-		if i, ok := r.Index(t.Last); ok && i < last && r.Row(i).Ran() {
+		if i, ok := finder.before(t); ok && i < last && r.Row(i).Ran() {
 			tell := t.Ready - r.Row(i).End()
 			m := messages[t.Last]
 			if awaited = m != nil; awaited {
@@ -159,7 +160,7 @@ func (r *Run) Chain() Chain {
 		c.Late, c.Before = c.Late+1, c.Before+before.End-before.Start
 		last = int(byRelease[k-1])
 	}
-	c.Kind = chainFinder{r}.mostOf(short)
+	c.Kind = finder.mostOf(short)
 	return c
 }
 
@@ -175,7 +176,40 @@ func sender(r *Run, t *probe.Task, messages map[deps.TaskID]*probe.Point) (int, 
 }
 
 // A chainFinder answers what Run.Chain and a Summary ask about all tasks of a run.
-type chainFinder struct{ run *Run }
+type chainFinder struct {
+	run       *Run
+	lastSteps map[deps.TaskID]int // see lastSteps
+}
+
+// lastSteps returns by replay the step that finished last, by index. A replay runs nothing itself.
+func lastSteps(r *Run) map[deps.TaskID]int {
+	out := map[deps.TaskID]int{}
+	for _, c := range r.children() {
+		parent, t := r.Row(int(c.parent)), r.Row(int(c.task))
+		if parent.Ran() || !t.Ran() {
+			continue
+		}
+		if last, ok := out[parent.ID()]; !ok || r.Row(last).End() < t.End() {
+			out[parent.ID()] = int(c.task)
+		}
+	}
+	return out
+}
+
+// before returns the task that made t ready, by index: for a step without a predecessor that which
+// made the replay ready, and for a replay its last step.
+func (f chainFinder) before(t *probe.Task) (int, bool) {
+	last := t.Last
+	if last == 0 && len(f.lastSteps) > 0 {
+		if parent := f.run.Find(f.run.ParentOf(t.ID)); parent != nil && !Ran(parent) {
+			last = parent.Last
+		}
+	}
+	if i, ok := f.lastSteps[last]; ok {
+		return i, true
+	}
+	return f.run.Index(last)
+}
 
 // waitBehind says for how long the tasks of a chain waited behind others of their accelerator, and
 // what most of it is.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
 )
 
@@ -17,6 +18,16 @@ func (r *Run) ParentOf(id deps.TaskID) deps.TaskID {
 		}
 	}
 	return 0
+}
+
+// NestingOf returns what a task is a part of, and how many parts it has.
+func (r *Run) NestingOf(id deps.TaskID) probe.Nesting {
+	for _, d := range r.DetailsOf(id) {
+		if d.What == record.Inside {
+			return d.Nesting()
+		}
+	}
+	return probe.Nesting{}
 }
 
 // A child is a task and the one whose body submitted it, by index.
@@ -52,27 +63,87 @@ func (r *Run) spans() []time.Duration {
 	if len(children) == 0 {
 		return nil
 	}
-	spans, home := make([]time.Duration, r.Len()), make([]int32, r.Len())
+	n := nests{run: r, spans: make([]time.Duration, r.Len()), home: make([]int32, r.Len()), best: make([]time.Duration, r.Len())}
 	for _, c := range children {
-		home[c.task] = c.parent + 1
+		n.home[c.task] = c.parent + 1
 	}
 	for i := range r.Len() {
-		spans[i] = r.Row(i).ranFor()
+		n.spans[i] = r.Row(i).ranFor()
 	}
-	best := make([]time.Duration, r.Len())
+	var replays [][]child
 	for to := len(children); to > 0; { // the innermost first
 		from := to - 1
 		for from > 0 && children[from-1].parent == children[to-1].parent {
 			from--
 		}
-		spans[children[from].parent] = r.nest(children[from:to], home, spans, best)
+		if parent := children[from].parent; r.Row(int(parent)).Ran() {
+			n.spans[parent] = n.nest(children[from:to])
+		} else {
+			replays = append(replays, children[from:to])
+		}
 		to = from
 	}
+	slices.Reverse(replays)
+	n.chainReplays(replays)
 	for _, c := range children {
-		spans[c.task] = 0
+		n.spans[c.task] = 0
 	}
-	r.nested = spans
-	return spans
+	r.nested = n.spans
+	return n.spans
+}
+
+// nests finds for how long tasks with others inside run, as the critical path counts it.
+type nests struct {
+	run   *Run
+	spans []time.Duration // by task
+	home  []int32         // 1 + the task that each is inside of, 0 for none
+	best  []time.Duration // of those inside: the longest chain up to its end, from the start of that
+}
+
+// chainReplays sets the times of replays, in their order, from those of their steps: a replay runs
+// nothing itself, and takes as long as its longest chain of steps. One that starts before the one
+// that it waits for has finished continues the chains of that one. Its time is then what it adds to
+// the longest.
+func (n *nests) chainReplays(replays [][]child) {
+	group := make([]int32, len(n.home))  // by replay: that whose chains it continues
+	longest := map[int32]time.Duration{} // by replay: the longest chain
+	links, over := n.run.Edges(), map[int32]time.Duration{}
+	for _, steps := range replays {
+		parent := steps[0].parent
+		begin := n.run.Row(int(steps[0].task)).Start()
+		for _, c := range steps {
+			t := n.run.Row(int(c.task))
+			if t.Ran() {
+				begin, over[parent] = min(begin, t.Start()), max(over[parent], t.End())
+			}
+		}
+		group[parent] = parent
+		before := time.Duration(0)
+		n.predecessors(links, parent, func(p int32) {
+			if end, ok := over[p]; ok && begin < end {
+				group[parent], before = group[p], max(before, longest[p])
+			}
+		})
+		longest[parent] = before
+		for _, c := range steps {
+			n.best[c.task] = n.spans[c.task]
+			n.predecessors(links, c.task, func(p int32) {
+				if h := n.home[p]; h > 0 && group[h-1] == group[parent] {
+					n.best[c.task] = max(n.best[c.task], n.best[p]+n.spans[c.task])
+				}
+			})
+			longest[parent] = max(longest[parent], n.best[c.task])
+		}
+		n.spans[parent] = longest[parent] - before
+	}
+}
+
+// predecessors calls f for the predecessors of a task.
+func (n *nests) predecessors(links []Edge, task int32, f func(p int32)) {
+	k, _ := slices.BinarySearchFunc(links, task, func(e Edge, task int32) int { return cmp.Compare(e.Succ, task) })
+	for ; k < len(links) && links[k].Succ == task; k++ {
+		f(links[k].Pred)
+	}
 }
 
 // weigh returns for how long a task runs, as the critical path counts it. spans are those of the
@@ -88,11 +159,9 @@ func weigh(r *Run, i int, spans []time.Duration) time.Duration {
 // does itself until it submits them, their longest chain, and what the body does itself after the
 // last of them, for which it is taken to have waited. What a body does itself is the time in which
 // none of those inside runs.
-func (r *Run) nest(inside []child, home []int32, spans, best []time.Duration) time.Duration {
+func (n *nests) nest(inside []child) time.Duration {
+	r := n.run
 	parent := r.Task(int(inside[0].parent))
-	if !Ran(parent) {
-		return 0
-	}
 	var ran []Span
 	last := parent.Start
 	for _, c := range inside {
@@ -107,14 +176,13 @@ func (r *Run) nest(inside []child, home []int32, spans, best []time.Duration) ti
 	for _, c := range inside {
 		submitted := min(max(r.Row(int(c.task)).Submit(), parent.Start), parent.End)
 		before := submitted - parent.Start - lengthUntil(busy, submitted)
-		k, _ := slices.BinarySearchFunc(links, c.task, func(e Edge, task int32) int { return cmp.Compare(e.Succ, task) })
-		for ; k < len(links) && links[k].Succ == c.task; k++ {
-			if p := links[k].Pred; home[p] == c.parent+1 {
-				before = max(before, best[p])
+		n.predecessors(links, c.task, func(p int32) {
+			if n.home[p] == c.parent+1 {
+				before = max(before, n.best[p])
 			}
-		}
-		best[c.task] = before + spans[c.task]
-		longest = max(longest, best[c.task])
+		})
+		n.best[c.task] = before + n.spans[c.task]
+		longest = max(longest, n.best[c.task])
 	}
 	return max(all.To-all.From-length(busy), longest+max(0, parent.End-last))
 }

@@ -69,7 +69,7 @@ func (t Row) ranFor() time.Duration {
 func (t Row) task() probe.Task {
 	d := t.Class()
 	return probe.Task{
-		ID: t.ID(), Last: t.Last(), Parent: t.b.parent.at(t.k),
+		ID: t.ID(), Last: t.Last(), Nesting: probe.Nesting{Parent: t.b.parent.at(t.k)},
 		Submit: t.Submit(), Ready: t.Ready(), Choice: t.Choice(), Launch: t.b.launch.at(t.k), Start: t.Start(), End: t.End(), Release: t.Release(),
 		Traffic: probe.Traffic{Missing: t.Missing(), Bytes: t.Bytes()},
 		Kernel:  d.Kernel, Label: d.Label, Variant: d.Variant, Err: d.Err,

@@ -389,7 +389,7 @@ func (r *Run) Summary() *Summary {
 	s.Links = c.sumLinks()
 	path := r.Critical()
 	s.Critical, s.Path, s.Chain = path.Length, r.Collapse(path), r.Chain()
-	chainFinder{r}.waitBehind(&s.Chain, busy)
+	chainFinder{run: r}.waitBehind(&s.Chain, busy)
 	s.Verdict, s.Notes = s.judge(), noteTaker{r}.notes(s)
 	return s
 }

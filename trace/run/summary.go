@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -119,6 +120,9 @@ type KernelUse struct {
 	Strategy            string     // how its loops are mapped there, as far as that was explained
 	Bytes               deps.Bytes // that the accesses of the tasks with a record name
 	Timed               time.Duration
+	// Kernels is the number of kernels in device graphs, which have no records of their own; 0 for
+	// other tasks.
+	Kernels int64
 	// Peak is the bandwidth of the memory of the fastest place in bytes a second, 0 where that is not
 	// known.
 	Peak deps.Bytes
@@ -131,6 +135,14 @@ func (k *KernelUse) Rate() float64 {
 		return 0
 	}
 	return float64(k.Bytes) / k.Timed.Seconds()
+}
+
+// Name returns the sort of the tasks, and for device graphs the number of kernels in each.
+func (k *KernelUse) Name() string {
+	if k.Kernels == 0 {
+		return k.Sort
+	}
+	return fmt.Sprintf("%s (graph of %.4g kernels)", k.Sort, float64(k.Kernels)/float64(max(1, k.Count)))
 }
 
 // Mean returns the mean running time.
@@ -393,20 +405,41 @@ func (c counter) sumKernels() []KernelUse {
 		u.Bytes, u.Timed, u.Peak = u.Bytes+l.bytes, u.Timed+l.timed, max(u.Peak, place.Bandwidth)
 	}
 	var out []KernelUse
-	texts := c.run.Explanations()
+	texts, graphs := c.run.Explanations(), c.sumGraphs()
 	for _, u := range byKind {
 		slices.Sort(u.times)
 		u.Count, u.Least, u.Middle, u.Most = int64(len(u.times)), u.times[0], u.times[len(u.times)/2], u.times[len(u.times)-1]
 		for _, d := range u.times {
 			u.Total += d
 		}
-		u.Strategy = strategy(texts, u.Sort, u.Kind)
+		u.Strategy, u.Kernels = strategy(texts, u.Sort, u.Kind), graphs[[3]string{u.Sort, u.Variant, u.Kind}]
+		if u.Kernels > 0 {
+			u.Strategy = "a device graph, whose kernels are not timed one by one"
+		}
 		out = append(out, u.KernelUse)
 	}
 	out = c.addLostTasks(out)
 	slices.SortFunc(out, func(a, b KernelUse) int {
 		return cmp.Or(-cmp.Compare(a.Total, b.Total), cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Variant, b.Variant), cmp.Compare(a.Kind, b.Kind))
 	})
+	return out
+}
+
+// sumGraphs returns the numbers of kernels in device graphs, by sort, variant and kind.
+func (c counter) sumGraphs() map[[3]string]int64 {
+	out := map[[3]string]int64{}
+	if c.run.details.inside == 0 {
+		return out
+	}
+	for d := range c.run.details.all() {
+		if d.What != record.Inside || d.Nesting().Steps == 0 {
+			continue
+		}
+		if i, ok := c.run.Index(d.Task); ok && c.run.Row(i).Ran() && int(c.run.Row(i).Place()) < len(c.run.Machine.Places) {
+			class := c.run.Row(i).Class()
+			out[[3]string{class.Sort(), class.Variant, c.run.Machine.Places[class.Place].Kind}] += int64(d.Nesting().Steps)
+		}
+	}
 	return out
 }
 
@@ -425,7 +458,7 @@ func (c counter) addLostTasks(out []KernelUse) []KernelUse {
 			out = append(out, KernelUse{Sort: sort, Variant: t.Variant, Kind: kind, Least: t.Least, Middle: mean, Most: t.Most})
 		}
 		u := &out[j]
-		u.Count, u.Total = u.Count+t.Ran, u.Total+t.Running
+		u.Count, u.Total, u.Kernels = u.Count+t.Ran, u.Total+t.Running, u.Kernels+t.Steps
 		u.Least, u.Most = min(u.Least, t.Least), max(u.Most, t.Most)
 	}
 	return out

@@ -90,7 +90,7 @@ func (s *Summary) writeKernels(t io.Writer) {
 		if variant == "" {
 			variant = "-"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%v\t%v\t%v\t%v\n", k.Sort, variant, k.Kind, k.Count, Round(k.Total), Round(k.Mean()), Round(k.Middle), Round(k.Most))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%v\t%v\t%v\t%v\n", k.Name(), variant, k.Kind, k.Count, Round(k.Total), Round(k.Mean()), Round(k.Middle), Round(k.Most))
 	}
 }
 

@@ -30,9 +30,13 @@ type Window struct {
 	tallies []tally         // the first is that of all goroutines that are no workers
 	_       spin.Line       // leave reads the tallies
 
-	Entered      atomic.Int64 // tasks so far: the number of the latest one
+	Entered      atomic.Int64 // numbers so far: that of the latest task
 	lastFinished atomic.Int64 // finished tasks as of the latest count
 	_            spin.Line
+
+	reserving spin.Mutex // guards the field below, and its change with Entered and the tallies
+	reserved  int64      // numbers among Entered that are those of no task
+	_         spin.Line
 
 	idle    spin.Mutex // guards the fields below, and the marks
 	changed *sync.Cond
@@ -100,6 +104,30 @@ func (w *Window) Enter() int64 {
 	return w.Entered.Add(1)
 }
 
+// Reserve takes n numbers that follow each other for what is no task in flight, and returns the
+// first. They count as finished at once.
+func (w *Window) Reserve(n int64) (first int64) {
+	w.reserving.Lock()
+	w.reserved += n
+	first = w.Entered.Add(n) - n + 1
+	t := &w.tallies[0]
+	finished := t.finished.Add(n)
+	w.reserving.Unlock()
+	if finished >= t.mark.Load() {
+		w.wakeSatisfied()
+	}
+	return first
+}
+
+// Submitted returns the number of tasks so far, and of those in flight: never more than there were,
+// a little less while some end.
+func (w *Window) Submitted() (tasks, live int64) {
+	w.reserving.Lock()
+	defer w.reserving.Unlock()
+	entered := w.Entered.Load() // before the finished ones, so that the rest is never too small
+	return entered - w.reserved, max(0, entered-w.Finished())
+}
+
 // Full reports whether one more task in flight is one too many.
 func (w *Window) Full() bool {
 	n := w.Entered.Load()
@@ -149,11 +177,10 @@ func (w *Window) Live() int64 {
 	return w.Entered.Load() - over
 }
 
-// ObservedLive is the number of tasks in flight for observers: never more than there were, a little
-// less while some end.
+// ObservedLive is the number of tasks in flight for observers: see Submitted.
 func (w *Window) ObservedLive() int64 {
-	entered := w.Entered.Load()
-	return max(0, entered-w.Finished())
+	_, live := w.Submitted()
+	return live
 }
 
 // wakeSatisfied wakes waiters whose limit is met and re-arms the marks of the rest. It reports

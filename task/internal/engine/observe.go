@@ -41,8 +41,25 @@ func (ob *Observers) observeSubmit(r *Record, id deps.TaskID) {
 			r.Need()
 			r.Accesses = append(r.Accesses[:0], found...)
 		}
-		r.Trace = probe.Task{ID: id, Parent: r.Scope.ID(), Submit: ob.soon(), Kernel: r.kernelName(), Label: r.Label, Place: -1, Traffic: probe.Traffic{Bytes: traffic(r)}}
+		r.Trace = probe.Task{ID: id, Nesting: nesting(r), Submit: ob.soon(), Kernel: r.kernelName(), Label: r.Label, Place: -1, Traffic: probe.Traffic{Bytes: traffic(r)}}
+		if r.isStep() { // it was requested with the replay
+			r.Trace.Submit = r.Scope.Owner.Trace.Submit
+		}
 	}
+}
+
+// nesting says what r is a part of.
+func nesting(r *Record) probe.Nesting {
+	n := probe.Nesting{Parent: r.Scope.ID()}
+	switch {
+	case r.Replay != nil:
+		n.Replay, n.Steps = r.Replay.Number()
+	case r.isStep():
+		n.Replay, n.Step = r.Steps.Number, r.Step+1
+	default:
+		n.Steps = int32(len(r.Sequence))
+	}
+	return n
 }
 
 // traffic returns the number of bytes that kernel task r accesses; bytes that are read and written
@@ -104,6 +121,8 @@ func (ob *Observers) seenReady(s, by *Record) {
 	var last deps.TaskID
 	var at time.Duration
 	switch {
+	case by == nil && s.isStep():
+		at = ob.Now()
 	case by == nil:
 	case by.Kind.Waits():
 		at = ob.Now()
@@ -202,6 +221,9 @@ func (ob *Observers) observeStart(r *Record) {
 		r.Trace.Worker, r.Trace.Start = int16(r.worker), ob.Now()
 		if r.Trace.Choice == 0 {
 			r.Trace.Choice = r.Trace.Start
+		}
+		if r.Replay != nil { // its steps run, and have records
+			r.Trace.Place, r.Trace.Start = -1, 0
 		}
 	}
 }

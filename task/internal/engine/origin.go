@@ -19,13 +19,16 @@ func (r *Record) Position() ir.Pos {
 	return r.Pos
 }
 
-// function returns the function of the program that a Go task calls, 0 for other tasks.
+// function returns the function of the program that a Go task calls, or that described the steps
+// of a replay; 0 for other tasks.
 func (r *Record) function() uintptr {
 	switch {
-	case r.Kernel != nil || r.Kind != GoBody || r.Replay != nil:
+	case r.Kernel != nil || r.Kind != GoBody && r.Kind != ReplayBody:
 		return 0
 	case r.Origin != 0:
 		return r.Origin
+	case r.Replay != nil:
+		return 0
 	case r.BodyCtx != nil:
 		return reflect.ValueOf(r.BodyCtx).Pointer()
 	case r.Nested != nil:

@@ -196,6 +196,11 @@ type replayTask interface {
 	// Released is called when the predecessors of r, which was started before they had finished, have
 	// finished.
 	Released()
+	// Number returns the number of the replay, and the number of its steps.
+	Number() (replay, steps int32)
+	// Waits describes the steps that run now, if these are no tasks, and returns how many have
+	// finished. Any goroutine may call it; live reports whether r is still the replay.
+	Waits(live func() bool) (what string, finished int64)
 }
 
 // A StepGraph is the graph of the steps of one replay that are tasks.
@@ -205,6 +210,7 @@ type StepGraph struct {
 	Across func(step int32) []int32 // its predecessors in the replay before
 	Last   *StepGraph               // of the replay before, if that has not finished
 	Scope  *Scope                   // of the replay
+	Number int32                    // of the replay
 	Refs   []deps.Ref               // the submitted steps, by number
 	Errs   []*Error                 // of steps that failed or were skipped; guarded by Submitting of the replay's scope
 	preds  []deps.Ref               // of the step that is being submitted
@@ -423,3 +429,21 @@ func (r *Record) ending() state.Event {
 }
 
 func (r *Record) TaskID() deps.TaskID { return r.Life.ID() }
+
+// Name names a step in reports. The next replay may change g meanwhile.
+//
+//go:norace
+func (g *StepGraph) Name(step int32) string { return StepName(step, int32(len(g.Refs)), g.Number) }
+
+// StepName names a step, which counts from 0, of a replay.
+func StepName(step, steps, replay int32) string {
+	return fmt.Sprintf("step %d of %d of replay %d", step+1, steps, replay)
+}
+
+// OnWorker returns the worker that the body of r has now. The caller is the body.
+func (r *Record) OnWorker() int {
+	if r.Inner != nil {
+		return r.Inner.Worker
+	}
+	return int(r.worker)
+}

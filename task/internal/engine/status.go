@@ -81,6 +81,7 @@ func (v *Sighting) look(r *Record) bool {
 	v.Copy.Kind, v.Copy.Traits, v.State, v.Copy.Body = r.Kind, r.Traits, r.Life.State(), r.Body
 	v.Info.RT, v.Info.Label, v.Info.Pos, v.Info.Origin, v.Info.Kernel = d.RT, d.Label, d.Pos, d.Origin, d.Kernel
 	v.Info.BodyCtx, v.Info.Nested, v.Info.Inner, v.Info.Replay = d.BodyCtx, d.Nested, d.Inner, d.Replay
+	v.Info.Steps, v.Info.Step = d.Steps, d.Step
 	v.Info.Trace.Submit, v.Info.Trace.ID = d.Trace.Submit, d.Trace.ID
 	return r.Life.ID() == id && r.Detail == d
 }
@@ -214,6 +215,7 @@ type samples struct {
 	expected, before int64
 	since            time.Duration
 	changed          time.Duration
+	replayed         int64    // steps of replays that had finished when nothing else had for a while
 	list             []sample // in ascending order of time
 }
 
@@ -262,10 +264,17 @@ func (p *samples) Stop() {
 
 func (p *samples) Take(rt *Runtime) {
 	now, ended, entered := rt.Observers.Now(), rt.Window.Finished(), rt.Window.Entered.Load()
+	replayed := int64(-1)
+	if p.quiet(now) {
+		replayed = rt.finishedSteps()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if ended != p.ended || p.changed == 0 {
+	if ended != p.ended || p.changed == 0 || replayed >= 0 && replayed != p.replayed {
 		p.ended, p.changed = ended, now
+	}
+	if replayed >= 0 {
+		p.replayed = replayed
 	}
 	if n := len(p.list); n == 0 || p.list[n-1].entered != entered {
 		if n == keptSamples { // drop every other sample: the ages become less accurate in a long run
@@ -278,9 +287,39 @@ func (p *samples) Take(rt *Runtime) {
 	}
 }
 
+// quiet reports whether no task has ended for a while.
+func (p *samples) quiet(now time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now-p.changed >= sampleEvery
+}
+
+// finishedSteps returns the number of steps of the replays in flight that have finished, of steps
+// that are no tasks.
+func (p *recordPools) finishedSteps() (n int64) {
+	for _, r := range p.madeRecords.all() {
+		v := &Sighting{At: -1}
+		if r.TaskID() != 0 && v.look(r) && v.Info.Replay != nil {
+			_, finished := v.Waits()
+			n += finished
+		}
+	}
+	return n
+}
+
+// Waits describes the steps of a replay that run now, and returns how many have finished.
+func (v *Sighting) Waits() (what string, finished int64) {
+	if v.Info.Replay == nil {
+		return "", 0
+	}
+	return v.Info.Replay.Waits(func() bool { return v.R.TaskID() == v.ID })
+}
+
 // Expect starts an estimate of the time for the given number of further tasks; 0 stops it.
 func (p *samples) Expect(rt *Runtime, tasks int64) {
-	live, entered, now := rt.Window.ObservedLive(), rt.Window.Entered.Load()-rt.Waits.Load(), rt.Observers.Now()
+	entered, live := rt.Window.Submitted()
+	entered -= rt.Waits.Load()
+	now := rt.Observers.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.expected = 0; tasks > 0 {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // A deque is the steps that one worker has yet to run. Idle workers poll queued and roots, which
@@ -13,9 +14,13 @@ type deque struct {
 	roots  atomic.Uint64 // those that are left of what was taken at once: see packRoots
 	_      spin.Line
 
-	mu        spin.Mutex
-	steps     []int32
-	completed int64 // belongs to the worker alone
+	mu    spin.Mutex
+	steps []int32
+	// The fields below belong to the worker; observers read running and completed without a lock.
+	completed int64
+	running   int32 // 1 + the step that runs, 0 for none
+	worker    int16
+	step      probe.StepRun // the step that runs, with a Trace
 	_         spin.Line
 }
 

@@ -37,8 +37,9 @@ type Graph struct {
 
 // Failures keeps the errors of steps. Its methods are called by several workers.
 type Failures interface {
-	// Fail notes the error of a step. Those that come after it are not to run.
-	Fail(i int32, cause error)
+	// Fail notes the error of a step, and returns it with the name of the step. Those that come after
+	// it are not to run.
+	Fail(i int32, cause error) error
 	// Skipped returns why a step is not to run, nil if it is.
 	Skipped(i int32) error
 }
@@ -67,6 +68,9 @@ type Run struct {
 	wakeup      chan struct{}
 
 	broken atomic.Bool // a step failed or was skipped
+
+	trace    *Trace    // of the steps of this replay, nil where nothing records them
+	arrivals []arrival // by step, with a Trace
 }
 
 // Prepare makes r ready for the steps of g.
@@ -112,6 +116,9 @@ func (r *Run) runOwner() {
 		}
 	}()
 	for {
+		if r.trace != nil {
+			d.worker = int16(r.trace.Owner())
+		}
 		r.work(d)
 		if r.completed.Load() == r.total {
 			return
@@ -146,12 +153,13 @@ func (r *Run) Wanted() bool {
 }
 
 // Help implements smp.Job.
-func (r *Run) Help() {
+func (r *Run) Help(worker int) {
 	d := r.takeDeque()
 	if d == nil {
 		return
 	}
 	defer r.returnDeque(d)
+	d.worker = int16(worker)
 	r.work(d)
 }
 
@@ -193,8 +201,9 @@ func (r *Run) work(d *deque) {
 	}
 }
 
-// reportCompleted says how many steps were run from d.
+// reportCompleted says how many steps were run from d, from which none runs now.
 func (r *Run) reportCompleted(d *deque) {
+	d.running = 0
 	if n := d.completed; n > 0 {
 		d.completed = 0
 		if r.completed.Add(n) == r.total {
@@ -267,12 +276,29 @@ func (r *Run) refillRoots(d *deque) bool {
 // runStep runs a step and returns one that is ready because of that, or -1.
 func (r *Run) runStep(d *deque, i int32) int32 {
 	s := &r.graph.Steps[i]
-	if r.broken.Load() || r.Context.Err() != nil {
-		r.runOrSkip(d, i, s)
-	} else if err := r.call(d, i, s); err != nil {
-		r.fail(i, err)
+	d.running = i + 1
+	if r.trace != nil {
+		r.observeStart(d, i, s)
 	}
+	var err error
+	if r.broken.Load() || r.Context.Err() != nil {
+		err = r.runOrSkip(d, i, s)
+	} else {
+		err = r.call(d, i, s)
+	}
+	r.end(d, i, err)
 	return r.finish(d, i, s)
+}
+
+// end notes the error of a step, and reports the step.
+func (r *Run) end(d *deque, i int32, err error) {
+	if err != nil {
+		err = r.failures.Fail(i, err)
+		r.broken.Store(true)
+	}
+	if r.trace != nil {
+		r.observeEnd(d, err)
+	}
 }
 
 // finish ends a step.
@@ -281,6 +307,9 @@ func (r *Run) finish(d *deque, i int32, s *Step) int32 {
 	for _, j := range r.graph.Succs[s.First:s.Last] {
 		if !r.arrive(j) {
 			continue
+		}
+		if r.trace != nil {
+			r.arrivals[j] = arrival{d.step.End, i}
 		}
 		if next < 0 {
 			next = j
@@ -322,7 +351,7 @@ func (r *Run) call(d *deque, i int32, s *Step) (err error) {
 			err = devices.Panicked(value, debug.Stack())
 			return
 		}
-		r.fail(i, ErrGoexit)
+		r.end(d, i, ErrGoexit)
 		r.publishNext(d, r.finish(d, i, s))
 	}()
 	err = s.Body()
@@ -340,18 +369,14 @@ func (r *Run) publishNext(d *deque, next int32) {
 }
 
 // runOrSkip runs a step when others have failed, or skips it when it depends on one of them.
-func (r *Run) runOrSkip(d *deque, i int32, s *Step) {
+func (r *Run) runOrSkip(d *deque, i int32, s *Step) error {
 	if err := r.failures.Skipped(i); err != nil {
-		r.fail(i, err)
-	} else if r.Context.Err() != nil {
-		r.fail(i, context.Cause(r.Context))
-	} else if err := r.call(d, i, s); err != nil {
-		r.fail(i, err)
+		d.step.Start, d.step.Skipped = 0, true
+		return err
 	}
-}
-
-// fail notes the error of a step.
-func (r *Run) fail(i int32, cause error) {
-	r.failures.Fail(i, cause)
-	r.broken.Store(true)
+	if r.Context.Err() != nil {
+		d.step.Start = 0
+		return context.Cause(r.Context)
+	}
+	return r.call(d, i, s)
 }
