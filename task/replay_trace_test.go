@@ -272,6 +272,30 @@ func TestTracedReplay_RandomPrograms(t *testing.T) {
 	}
 }
 
+// A replay of a sequence of kernels is one record, with the number of kernels.
+func TestTracedReplay_SequenceHasTheNumberOfItsKernels(t *testing.T) {
+	r := traced(t, task.Options{Devices: "sim:1(exec=cpu)"}, func(rt *task.Runtime) {
+		mix, x := kernelOf(t, Mix), make([]uint32, 64)
+		it, err := rt.RecordKernels("sweep", func(r *task.KernelRecorder) error {
+			return errors.Join(r.Submit(mix, 0, 32, 0, 32, uint32(1), x, x), r.Submit(mix, 32, 64, 32, 64, uint32(2), x, x), r.Submit(mix, 0, 64, 0, 64, uint32(3), x, x))
+		})
+		require.NoError(t, err)
+		for range 4 {
+			_, err := it.Replay()
+			require.NoError(t, err)
+		}
+		require.NoError(t, rt.Wait(context.Background()))
+	})
+	require.Equal(t, 4, r.Len())
+	for i := range r.Len() {
+		require.EqualValues(t, 3, r.NestingOf(r.Task(i).ID).Steps)
+	}
+	k := r.Summary().Kernels
+	require.Len(t, k, 1)
+	require.EqualValues(t, 12, k[0].Kernels)
+	require.Contains(t, k[0].Name(), "sweep (graph of 3 kernels)")
+}
+
 // A replay that does not go on says which step it waits for.
 func TestDump_StuckReplay(t *testing.T) {
 	for spec, want := range map[string][]string{

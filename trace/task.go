@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
 	"github.com/gompss/gompss/trace/run"
 )
@@ -23,6 +24,7 @@ type taskState struct {
 	Predecessors   []deps.TaskID
 	EdgesGone      int64 // predecessors that are not kept
 	Considered     []candidate
+	Part           string // "step 3 of replay 12", "replay 12, of 40 steps", or ""
 	Why            string
 }
 
@@ -62,8 +64,32 @@ func taskOf(r *run.Run, id deps.TaskID) *taskState {
 			s.Considered = append(s.Considered, candidate{r.PlaceName(c.Place), c.Meant, c.Known, c.Missing, c.Run, c.Ahead, c.Queued, c.Load, c.Need, c.Free})
 		}
 	}
-	s.Why = s.why(r.Machine.Policy)
+	n := r.NestingOf(id)
+	s.Part = part(n)
+	switch {
+	case n.Step > 0 && run.Ran(t) && len(s.Considered) == 0:
+		s.Why = s.Part + ": a recorded step runs as soon as the steps before it have finished"
+	case n.Replay > 0 && n.Step == 0:
+		s.Why = s.Part + ": each step has its own place"
+	case s.Part != "":
+		s.Why = s.Part + "; " + s.why(r.Machine.Policy)
+	default:
+		s.Why = s.why(r.Machine.Policy)
+	}
 	return s
+}
+
+// part says what a task is a part of, or how many parts it has.
+func part(n probe.Nesting) string {
+	switch {
+	case n.Step > 0:
+		return fmt.Sprintf("step %d of replay %d", n.Step, n.Replay)
+	case n.Replay > 0:
+		return fmt.Sprintf("replay %d, of %d steps", n.Replay, n.Steps)
+	case n.Steps > 0:
+		return fmt.Sprintf("a device graph of %d kernels, which are not timed one by one", n.Steps)
+	}
+	return ""
 }
 
 // why says in a few words why the task ran where it did, from what the policy saw when the task

@@ -18,7 +18,7 @@ func CSV(w io.Writer, r *run.Run) error {
 	fmt.Fprintf(w, "# %s\n", title(r))
 	c := csv.NewWriter(w)
 	c.Write([]string{"task", "name", "kernel", "variant", "place", "worker", "submit_ns", "ready_ns", "choice_ns", "start_ns", "end_ns", "release_ns",
-		"missing_bytes", "tokens", "short_of_tokens", "outcome", "last_predecessor", "predecessors", "error", "parent"}) // csv.Writer keeps its error
+		"missing_bytes", "tokens", "short_of_tokens", "outcome", "last_predecessor", "predecessors", "error", "parent", "replay", "step", "steps"}) // csv.Writer keeps its error
 	ns := func(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
 	for i := range r.Len() {
 		t := r.Task(i)
@@ -26,9 +26,10 @@ func CSV(w io.Writer, r *run.Run) error {
 		for _, p := range r.Predecessors(t.ID) {
 			preds = append(preds, fmt.Sprint(p))
 		}
+		n := r.NestingOf(t.ID)
 		c.Write([]string{fmt.Sprint(t.ID), run.Name(t), t.Kernel, t.Variant, r.PlaceName(t.Place), strconv.Itoa(int(t.Worker)), ns(t.Submit), ns(t.Ready),
 			ns(t.Choice), ns(t.Start), ns(t.End), ns(t.Release), strconv.FormatInt(int64(t.Missing), 10), strconv.Itoa(int(t.Tokens)),
-			strconv.FormatBool(t.Short), outcome(t), fmt.Sprint(t.Last), strings.Join(preds, " "), t.Err, fmt.Sprint(r.ParentOf(t.ID))})
+			strconv.FormatBool(t.Short), outcome(t), fmt.Sprint(t.Last), strings.Join(preds, " "), t.Err, fmt.Sprint(n.Parent), fmt.Sprint(n.Replay), fmt.Sprint(n.Step), fmt.Sprint(n.Steps)})
 	}
 	c.Flush()
 	return c.Error()

@@ -67,7 +67,11 @@ func (s *Sink) taskSpan(t *probe.Task, p probe.Place, sort string) {
 		return
 	}
 	begin, end := t.Start, t.End
-	if begin == 0 { // it did not run
+	switch {
+	case begin > 0:
+	case t.Replay > 0 && t.Step == 0 && !t.Skipped: // its steps ran
+		begin, end = t.Submit, t.Release
+	default:
 		begin, end = t.Release, t.Release
 	}
 	var links []trace.Link
@@ -95,6 +99,14 @@ func (s *Sink) about(t *probe.Task, p probe.Place, sort string, preds int) []att
 	for _, x := range [][2]string{{"gompss.task.label", t.Label}, {"gompss.task.variant", t.Variant}, {hwID, p.Name}, {"hw.type", hardware[p.Kind]}, {deviceKind, p.Kind}} {
 		if x[1] != "" {
 			out = append(out, attribute.String(x[0], x[1]))
+		}
+	}
+	for _, x := range []struct {
+		key string
+		n   int32
+	}{{"gompss.replay.number", t.Replay}, {"gompss.replay.step", t.Step}, {"gompss.task.steps", t.Steps}} {
+		if x.n > 0 {
+			out = append(out, attribute.Int(x.key, int(x.n)))
 		}
 	}
 	return out

@@ -205,14 +205,15 @@ func (s *Summary) boundByPath() (Verdict, bool) {
 
 // boundByLoad tests whether one lane of a kind is busy most of the time and the others are not. The
 // work could then be distributed better, since the critical path is short. Tasks that are submitted
-// one after the other cannot be distributed.
+// one after the other cannot be distributed, nor can a chain of tasks that runs for as long as the
+// lane, although waits of the program divide its path.
 func (s *Summary) boundByLoad() (Verdict, bool) {
 	type load struct {
 		lanes      int
 		busy, most time.Duration
 		where      string
 	}
-	if s.oneByOne() {
+	if s.oneByOne() || float64(s.Chain.Run) >= fullPlace*float64(s.Elapsed) {
 		return Verdict{}, false
 	}
 	kinds := map[string]*load{}
