@@ -133,3 +133,22 @@ func runGreek(t *testing.T, name string, l *codegen.Lowering) {
 		require.Equal(t, 36.5, sum)
 	}
 }
+
+// TestMessages_NameTheCallOfTheUser: loops that the compiler makes of copy, clear and conversions to arrays were named by the variables that
+// it makes for them: a warning spoke of to[k], explain of loop k and of the memory of to and from.
+func TestMessages_NameTheCallOfTheUser(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{"copy(y, x)", "which cannot be proved of copy(y, x) ("},
+		{"copy(y, x)", "loop copy(y, x) -> one thread: the memory of y and x may overlap"},
+		{"clear(y[x[0]:])", "which cannot be proved of clear(y[x[0]:]) ("},
+		{"for i := range y {\nt := [100]int(x[i:])\ny[i] = t[0]\n}", "loop [100]int(x[i:]) -> "},
+	} {
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n//omp:target device(acc, smp)\n//omp:task in(x) out(y)\nfunc K(x, y []int) {\n" + c.body + "\n}\n"})
+		require.NoError(t, err, c.body)
+		l, err := codegen.Lower(p.Kernels()[0], codegen.LowerOptions{})
+		require.NoError(t, err, c.body)
+		text := warnings(p) + l.Explain()
+		require.Contains(t, text, c.want)
+		require.NotRegexp(t, `loop k\b|\b(to|all|array)\[k\]`, text)
+	}
+}

@@ -345,7 +345,7 @@ func Source(e Expr) string {
 		switch e := e.(type) {
 		case *Ref:
 			if e.Var.Source != "" {
-				return &Ref{Var: &Var{Name: e.Var.Source, Source: e.Var.Source, Type: e.Var.Type}, At: e.At}
+				return &Ref{Var: &Var{Name: e.Var.Source, Source: e.Var.Source, Type: e.Var.Type, Visits: e.Var.Visits}, At: e.At}
 			}
 		case *Select: // not in Go: a pass guards the expression of the source by a safe alternative
 			if x, ok := e.X.(*Ref); ok && x.Var.Source != "" {
@@ -354,6 +354,9 @@ func Source(e Expr) string {
 		case *Binary:
 			e.Checked = false
 		case *Index:
+			if i, ok := e.I.(*Ref); ok && i.Var.Visits {
+				return i
+			}
 			e.Checked = false
 		case *Deref:
 			e.Checked = false

@@ -1,5 +1,7 @@
 package ir
 
+import "cmp"
+
 // An Expr is a typed expression. Some expressions are places (IsPlace): they can be assigned to and
 // pointed at.
 type Expr interface {
@@ -30,7 +32,11 @@ type Var struct {
 	At    Pos
 
 	Source string // name in messages, if it is not Name
+	Visits bool   // the index of a loop over what a call touches, as copy(y, x), which is Source
 }
+
+// Text returns the name of v in messages.
+func (v *Var) Text() string { return cmp.Or(v.Source, v.Name) }
 
 // An Op is an operator of Unary, Binary, a reduction or an atomic update.
 type Op uint8

@@ -334,7 +334,7 @@ func (m *Dependences) Conflict(f *ir.For, w, a AccessForm) string {
 		return "the memory of " + rootName(w) + " and " + rootName(a) + " may overlap"
 	}
 	if !w.Known || !a.Known {
-		return "an index of " + w.root.Name + " is not affine in the loop variables"
+		return "an index of " + w.root.Text() + " is not affine in the loop variables"
 	}
 	if m.steppedOver(f, w, a) {
 		return ""
@@ -603,7 +603,7 @@ func rootName(a AccessForm) string {
 	if a.root == nil {
 		return "a slice made in the loop"
 	}
-	return a.root.Name
+	return a.root.Text()
 }
 
 // ownMemory reports whether x and y are different variables and at least one of them is an array,

@@ -36,7 +36,7 @@ func (p *threads) ahead(f *ir.For) []ir.Stmt {
 		return nil
 	}
 	at := f.At
-	p.Decide(at, "loop "+f.Var.Name, strconv.Itoa(aheadLoads)+" iterations load at once", "it would wait for each load in front of an atomic", "")
+	p.Decide(at, "loop "+f.Var.Text(), strconv.Itoa(aheadLoads)+" iterations load at once", "it would wait for each load in front of an atomic", "")
 	i := p.Local(f.Var.Name, ir.IntType, at)
 	step, out := p.Temp("step", f.Step, nil)
 	times := func(u int64) ir.Expr { return build.Binary(ir.Mul, step, build.Int(u, at), at) }

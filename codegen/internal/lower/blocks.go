@@ -184,7 +184,7 @@ func blockLength(total ir.Expr, cut order.Cut, by sharers, at ir.Pos) ir.Expr {
 // noteBlocks records the launch shape for the loop: a team for each group and a warp for each of
 // its blocks, or a warp for each group.
 func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, by sharers) {
-	at, name := sp.At, sp.Loops[0].Var.Name
+	at, name := sp.At, sp.Loops[0].Var.Text()
 	total, cut := sp.Count(), order.CutOf(d.Reductions[0])
 	length := blockLength(total, cut, by, at)
 	lanes := build.Binary(ir.Mul, roundedUp(total, length, at), build.Int(order.Lanes, at), at)

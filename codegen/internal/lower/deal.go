@@ -74,7 +74,7 @@ func dealChunksToTeams(l *lowering) {
 			own := *d
 			own.Schedule.Chunk = nil
 			f.Directive = &own
-			l.Decide(f.At, "loop "+f.Var.Name, "chunks of a team, whose threads take the iterations side by side",
+			l.Decide(f.At, "loop "+f.Var.Text(), "chunks of a team, whose threads take the iterations side by side",
 				"schedule("+d.Schedule.Kind.String()+", "+ir.ExprString(d.Schedule.Chunk)+") cannot tell which thread runs an iteration", "")
 		}
 		return true
@@ -155,7 +155,7 @@ func (t *teamLaunch) noteDealt(sp *spaces.Space, d *ir.Directive) {
 
 // explainDealt says what the chunks of d are for.
 func (t *teamLaunch) explainDealt(sp *spaces.Space, d *ir.Directive, grid bool) {
-	name := "loop " + sp.Loops[0].Var.Name
+	name := "loop " + sp.Loops[0].Var.Text()
 	if c := d.DistSchedule.Chunk; grid && c != nil {
 		t.Decide(sp.At, name, "chunks of "+ir.ExprString(c)+" iterations to the teams in turn",
 			"dist_schedule(static, "+ir.ExprString(c)+") says so", "dist_schedule(static), by which neighbours run next to each other")

@@ -52,7 +52,7 @@ func DeferToCPU(k *ir.Kernel) (*Deferral, error) {
 		d.f.Body = d.part(d.f.Body, nil)
 		for _, g := range asked {
 			if !d.found[g.At] {
-				d.refuse(g.At, "no iteration of loop "+d.f.Var.Name+" runs it just once, outside of other loops and functions")
+				d.refuse(g.At, "no iteration of loop "+d.f.Var.Text()+" runs it just once, outside of other loops and functions")
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (d *cpuDeferral) trips(g *ir.For, before []ir.Stmt) ir.Expr {
 	bounds := []ir.Expr{known.of(d.f.Lo), known.of(d.f.Hi), known.of(d.f.Step)}
 	for _, e := range bounds {
 		if e == nil || !evaluable(e) {
-			d.refuse(g.At, "the number of iterations of loop "+d.f.Var.Name+" around it is not known at the launch")
+			d.refuse(g.At, "the number of iterations of loop "+d.f.Var.Text()+" around it is not known at the launch")
 			return nil
 		}
 	}

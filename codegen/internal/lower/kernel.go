@@ -454,7 +454,7 @@ func (l *lowering) keepInScratch(v *ir.Var) {
 	pad := l.Variable(v.Name, ir.SliceOf(elem), ir.Scratch, v.At)
 	l.Scratch[v] = pad
 	l.program.Scratch = append(l.program.Scratch, ir.Scratchpad{Var: pad, Count: count, Unset: room != nil})
-	l.Decide(v.At, "variable "+v.Name, "device memory", "it lives across launches", "")
+	l.Decide(v.At, "variable "+v.Text(), "device memory", "it lives across launches", "")
 }
 
 // typeName returns t as text for an error.

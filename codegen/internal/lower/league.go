@@ -203,7 +203,7 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 	} else {
 		t.note(sp, &t.Trips.Team)
 	}
-	t.Decide(s.At, "loop "+s.Var.Name, "teams", forms.Because(d), "")
+	t.Decide(s.At, "loop "+s.Var.Text(), "teams", forms.Because(d), "")
 	var out, body, last []ir.Stmt
 	for _, f := range sp.Loops {
 		out = append(out, t.reads(s.At, f.Lo, f.Hi, f.Step)...)

@@ -59,7 +59,7 @@ func Lower(k *ir.Kernel, opt Options) (*Result, error) {
 	}
 	l := newLowering(k, opt)
 	for _, g := range deferred {
-		l.Decide(g.At, "loop "+g.Var.Name, "CPU workers, which run iterations with long ones when the device has finished", "nested(cpu) says so", "nested(host)")
+		l.Decide(g.At, "loop "+g.Var.Text(), "CPU workers, which run iterations with long ones when the device has finished", "nested(cpu) says so", "nested(host)")
 	}
 	if err := l.run(); err != nil {
 		return nil, err
@@ -295,6 +295,6 @@ func (l *lowering) explainWidths(r *Result) {
 		case v.Rounds:
 			where, why = "4, 8 or 32 by the lengths that the last launch on a CUDA device met", "one lane would add floats in another order"
 		}
-		l.Decide(v.Loop.At, "lanes of loop "+v.Loop.Var.Name, where, why, "nested(inline), nested(warp), nested(host)")
+		l.Decide(v.Loop.At, "lanes of loop "+v.Loop.Var.Text(), where, why, "nested(inline), nested(warp), nested(host)")
 	}
 }

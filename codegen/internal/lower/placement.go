@@ -110,7 +110,7 @@ func (p *placement) share(v *ir.Var, why string) {
 	p.Shared[v] = true
 	v.Space = ir.Team
 	p.Launch.Team = append(p.Launch.Team, v)
-	p.Decide(v.At, "variable "+v.Name, "team memory", why, "declare it inside the parallel construct to make it private")
+	p.Decide(v.At, "variable "+v.Text(), "team memory", why, "declare it inside the parallel construct to make it private")
 }
 
 // spill keeps a variable of the team in device memory where it does not fit into team memory any
@@ -130,7 +130,7 @@ func (p *placement) spill(v *ir.Var) bool {
 	p.lowering.perTeam[v] = true
 	p.Scratch[v] = p.pad(v.Name, v.Type, build.Query(ir.NumTeams, v.At), v.At)
 	p.Shared[v] = true
-	p.Decide(v.At, "variable "+v.Name, "device memory, one for each team",
+	p.Decide(v.At, "variable "+v.Text(), "device memory, one for each team",
 		fmt.Sprintf("with it the team would need %d bytes on chip, it has %d", int64(size), int64(forms.TeamLimit)), "make it smaller")
 	return true
 }

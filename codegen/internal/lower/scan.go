@@ -93,7 +93,7 @@ func (l *lowering) placeScan(f *ir.For, at mapping.Level) []ir.Stmt {
 	d := *f.Directive
 	c := *f
 	c.Directive = &d
-	name := "scan " + f.Var.Name
+	name := "scan " + f.Var.Text()
 	descriptive := d.Parts&ir.Loop != 0
 	switch {
 	case at == mapping.InLane || d.Parts&ir.Parallel != 0 && at >= mapping.InThreads || d.Parts == ir.Simd && at >= mapping.InThreads:
@@ -162,7 +162,7 @@ const (
 // section 2 (reduce, then scan); differs: chunks follow from the trip count, not from the device.
 func (l *lowering) scanOverLeague(f *ir.For) []ir.Stmt {
 	d, at := f.Directive, f.At
-	name := "scan " + f.Var.Name
+	name := "scan " + f.Var.Text()
 	one := func(why, instead string) []ir.Stmt {
 		l.Decide(at, name, "threads of one team", why, instead)
 		if n, ok := query.Int64(forms.OrZero(d.NumTeams)); !ok || n != 1 {

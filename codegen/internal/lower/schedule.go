@@ -63,7 +63,7 @@ func regroup(t *teamLaunch, n strategy.Sharing) []ir.Stmt {
 	out := strategy.Regroup(t.Sharer, n)
 	if out != nil {
 		t.Trips.Cyclic = kind == ir.ScheduleCyclic
-		t.Decide(n.Sp.At, "loop "+n.Sp.Loops[0].Var.Name, "blocks of iterations that the device deals to teams",
+		t.Decide(n.Sp.At, "loop "+n.Sp.Loops[0].Var.Text(), "blocks of iterations that the device deals to teams",
 			"schedule("+kind.String()+") cannot tell which thread runs an iteration, and neighbours read together", strategy.AsItIs)
 	}
 	return out
@@ -79,7 +79,7 @@ func (t *teamLaunch) explainGrid(sp *spaces.Space, k ir.ScheduleKind, regrouped 
 		ir.ScheduleCyclic:   {"a grid of the teams that run at once, each with iterations in turns", "schedule(onetoone)"},
 	}
 	if g, ok := grids[k]; ok {
-		t.Decide(sp.At, "loop "+sp.Loops[0].Var.Name, g[0], "schedule("+k.String()+") says so", g[1])
+		t.Decide(sp.At, "loop "+sp.Loops[0].Var.Text(), g[0], "schedule("+k.String()+") says so", g[1])
 	}
 }
 
@@ -98,7 +98,7 @@ type schedules struct {
 // zero in each run.
 func (sc *schedules) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body, last []ir.Stmt) []ir.Stmt {
 	at := sp.At
-	sc.Decide(at, "loop "+sp.Loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
+	sc.Decide(at, "loop "+sp.Loops[0].Var.Text(), "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
 		"schedule(static)")
 	c, out := sc.Counted(sp)
 	var cut chunking

@@ -146,7 +146,7 @@ func (t *team) receive(send []*ir.Var, copies []ir.Stmt, at ir.Pos) []ir.Stmt {
 		if !slices.Contains(t.sent, v) {
 			t.sent = append(t.sent, v)
 		}
-		t.Decide(at, "variable "+v.Name, "broadcast through team memory", "thread 0 computes it and all threads need it", "")
+		t.Decide(at, "variable "+v.Text(), "broadcast through team memory", "thread 0 computes it and all threads need it", "")
 	}
 	out := append(t.barrier(at), copies...)
 	t.open.all.Add(t.Effects.Stmts(copies))

@@ -125,7 +125,7 @@ func (t *teamLaunch) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.S
 }
 
 func (t *teamLaunch) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
-	name := sp.Loops[0].Var.Name
+	name := sp.Loops[0].Var.Text()
 	if k := d.Schedule.Kind; fromCounter(k) && !(grid && asksCounter(d)) {
 		t.Decide(sp.At, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: the threads of one team run in step",
 			"teams distribute parallel for schedule("+k.String()+")")

@@ -114,7 +114,7 @@ func (w *wholeGrid) begin(t *teamLaunch, at ir.Pos) {
 func (w *wholeGrid) share(t *teamLaunch, v *ir.Var, why string) {
 	t.Scratch[v] = t.pad(v.Name, v.Type, build.Int(1, v.At), v.At)
 	t.Shared[v] = true
-	t.Decide(v.At, "variable "+v.Name, "device memory", why, "declare it inside the parallel construct to make it private")
+	t.Decide(v.At, "variable "+v.Text(), "device memory", why, "declare it inside the parallel construct to make it private")
 }
 
 // box returns device memory by which thread 0 of team 0 gives all others a value.

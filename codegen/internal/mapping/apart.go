@@ -25,7 +25,7 @@ func (m *mapper) Where(f *ir.For, conds []ir.Expr, then func(*ir.For)) ir.Stmt {
 			cond = build.Compare(ir.LAnd, cond, e, at)
 		}
 	}
-	m.Decide(at, "loop "+f.Var.Name, "two versions", "more of it is parallel where "+supposedText(conds)+", which each launch tests", "")
+	m.Decide(at, "loop "+f.Var.Text(), "two versions", "more of it is parallel where "+supposedText(conds)+", which each launch tests", "")
 	fast := m.CopyOf([]ir.Stmt{f}, &m.Kernel.NumVars)
 	then(fast[0].(*ir.For))
 	m.plain[f] = true

@@ -78,7 +78,7 @@ func (m *mapper) Undirected(list []ir.Stmt) {
 			continue
 		}
 		if !m.decided(f.At, inOrderPlace) { // it has no directive "loop" that says so already
-			m.Decide(f.At, "loop "+f.Var.Name, "one thread", why, prescribed)
+			m.Decide(f.At, "loop "+f.Var.Text(), "one thread", why, prescribed)
 		}
 		if conds, ok := m.Supposing(f, func() bool { return m.Dependent(f) == "" }); ok {
 			list[i] = m.Where(f, conds, func(f *ir.For) { f.Directive = &ir.Directive{Parts: ir.Loop, At: f.At} })
@@ -156,7 +156,7 @@ func (m *mapper) loop(f *ir.For, at Level) {
 // tell.
 func (m *mapper) spread(f *ir.For) {
 	d := f.Directive
-	name := "loop " + f.Var.Name
+	name := "loop " + f.Var.Text()
 	if why := OneTeam(f); why != "" {
 		m.Decide(f.At, name, "one team", why, "teams distribute parallel for")
 		if d.Parts&ir.Parallel == 0 {
@@ -194,7 +194,7 @@ func (m *mapper) lanes(f *ir.For, at Level) {
 		d.Parts |= ir.Teams | ir.Distribute
 		where = "threads of all teams"
 	}
-	m.Decide(f.At, "loop "+f.Var.Name, where, "a device has no lanes but its threads", "safelen(n) keeps it in one thread")
+	m.Decide(f.At, "loop "+f.Var.Text(), where, "a device has no lanes but its threads", "safelen(n) keeps it in one thread")
 }
 
 // descriptive makes a loop directive prescriptive.
@@ -208,14 +208,14 @@ func (m *mapper) descriptive(f *ir.For, at Level) {
 		if at == InLane {
 			why = "the loops around it use all threads already"
 		}
-		m.Decide(f.At, "loop "+f.Var.Name, "one thread", why, "")
+		m.Decide(f.At, "loop "+f.Var.Text(), "one thread", why, "")
 	case at == InThreads:
 		d.Parts |= ir.Workshare
 	case d.Bind == ir.BindParallel || at == inTeam || at == inTeams && d.Parts&ir.Parallel != 0:
 		d.Parts |= ir.Parallel | ir.Workshare
 	case d.Parts == ir.Parallel && OneTeam(f) != "":
 		d.Parts |= ir.Workshare
-		m.Decide(f.At, "loop "+f.Var.Name, "one team", OneTeam(f), "teams loop")
+		m.Decide(f.At, "loop "+f.Var.Text(), "one team", OneTeam(f), "teams loop")
 	default:
 		if at == InKernel {
 			d.Parts |= ir.Teams
@@ -232,7 +232,7 @@ func (m *mapper) overLeague(f *ir.For) {
 	if d.Parts&ir.Parallel == 0 && d.Collapse <= 1 {
 		if n := m.chain(f); n > 1 {
 			d.Collapse = n
-			m.Decide(f.At, "loop "+f.Var.Name, "one iteration space of "+strconv.Itoa(n)+" loops",
+			m.Decide(f.At, "loop "+f.Var.Text(), "one iteration space of "+strconv.Itoa(n)+" loops",
 				"they are parallel and perfectly nested", "loop collapse(1) and bind(parallel) on the inner loop")
 			m.swap(f, n)
 		} else if inner := m.threadLoop(f); inner != nil {
@@ -251,9 +251,9 @@ func (m *mapper) inTeam(f, inner *ir.For) {
 		inner.Directive = &ir.Directive{At: inner.At}
 	}
 	inner.Directive.Parts = ir.Parallel | ir.Workshare
-	m.Decide(f.At, "loop "+f.Var.Name, "teams", "loop "+inner.Var.Name+" in it has more accesses of stride 1 to give to threads",
+	m.Decide(f.At, "loop "+f.Var.Text(), "teams", "loop "+inner.Var.Text()+" in it has more accesses of stride 1 to give to threads",
 		"bind(thread) on the inner loop")
-	m.Decide(inner.At, "loop "+inner.Var.Name, "threads of one team", "neighbouring threads touch neighbouring memory",
+	m.Decide(inner.At, "loop "+inner.Var.Text(), "threads of one team", "neighbouring threads touch neighbouring memory",
 		"bind(thread)")
 }
 
@@ -358,7 +358,7 @@ func (m *mapper) swap(f *ir.For, n int) {
 		g.Body = []ir.Stmt{loops[k+1]}
 	}
 	last.Body = body
-	m.Decide(loops[best].At, "loop "+loops[best].Var.Name, "innermost", "most accesses have stride 1 in it", "")
+	m.Decide(loops[best].At, "loop "+loops[best].Var.Text(), "innermost", "most accesses have stride 1 in it", "")
 	a, b := loops[best], last
 	a.Var, b.Var = b.Var, a.Var
 	a.Lo, b.Lo, a.Hi, b.Hi = b.Lo, a.Lo, b.Hi, a.Hi
@@ -414,11 +414,11 @@ const WarpTrips = 32
 func (m *mapper) worthTeam(f *ir.For) bool {
 	n := build.Trips(f, build.ToInt(f.Lo), build.ToInt(f.Hi), build.ToInt(f.Step))
 	if c, ok := query.Int64(n); ok && c < WarpTrips {
-		m.Decide(f.At, "loop "+f.Var.Name, "one thread", "it has fewer iterations than a warp has lanes", "bind(parallel)")
+		m.Decide(f.At, "loop "+f.Var.Text(), "one thread", "it has fewer iterations than a warp has lanes", "bind(parallel)")
 		return false
 	}
 	if !query.LoadFree(f.Lo) || !query.LoadFree(f.Hi) {
-		m.Decide(f.At, "loop "+f.Var.Name, "one thread", "its length depends on memory and is taken to be small",
+		m.Decide(f.At, "loop "+f.Var.Text(), "one thread", "its length depends on memory and is taken to be small",
 			"bind(parallel)")
 		return false
 	}

@@ -173,7 +173,7 @@ func (n *numbering) chain() bool {
 // versions returns the nest and the loop as it is, with the test between.
 func (n *numbering) versions() ir.Stmt {
 	f, at := n.f, n.f.At
-	n.Decide(at, "loop "+f.Var.Name, "a nest of "+strconv.Itoa(len(n.strides))+" loops",
+	n.Decide(at, "loop "+f.Var.Text(), "a nest of "+strconv.Itoa(len(n.strides))+" loops",
 		"it numbers the points of a space, and takes the numbers apart by quotients and remainders", "")
 	var test ir.Expr
 	seen := map[*ir.Var]bool{}

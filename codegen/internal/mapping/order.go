@@ -113,7 +113,7 @@ func (m *mapper) ordered(f *ir.For, at Level, own *ir.VarSet) ir.Stmt {
 		test.Else[0] = m.inOrder(f, at, own)
 		return test
 	}
-	m.Decide(f.At, "loop "+f.Var.Name, inOrderPlace, why, prescribed)
+	m.Decide(f.At, "loop "+f.Var.Text(), inOrderPlace, why, prescribed)
 	return m.inOrder(f, at, own)
 }
 
@@ -179,7 +179,7 @@ func (m *mapper) testedRows(f *ir.For, at Level, own *ir.VarSet) ir.Stmt {
 		return f
 	}
 	t := traversalOf(f)
-	m.Decide(f.At, "loop "+f.Var.Name, "two versions", "its iterations are independent where "+t.start.Name+" never falls, which is tested first", "")
+	m.Decide(f.At, "loop "+f.Var.Text(), "two versions", "its iterations are independent where "+t.start.Name+" never falls, which is tested first", "")
 	falls, test := m.fallsTest(t)
 	fast := m.CopyOf([]ir.Stmt{f}, &m.Kernel.NumVars)
 	m.plain[fast[0].(*ir.For)] = true
@@ -249,7 +249,7 @@ func (m *mapper) once(f *ir.For, d *ir.Directive, part ir.Parts, own *ir.VarSet)
 	}
 	x := (&analysis.Effects{Shared: func(v *ir.Var) bool { return !own.Has(v) && !declared.Has(v) }}).Stmts([]ir.Stmt{f})
 	if !x.Writes.Empty() || x.Atomics {
-		m.Refuse(f.At, "loop "+f.Var.Name, "its iterations depend on one another, and it changes both variables that every team or thread has and memory that all share",
+		m.Refuse(f.At, "loop "+f.Var.Text(), "its iterations depend on one another, and it changes both variables that every team or thread has and memory that all share",
 			"make two loops of it, or take the loop out of the construct around")
 	}
 	if part == ir.Workshare {

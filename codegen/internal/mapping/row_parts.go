@@ -267,7 +267,7 @@ func (x *partSums) inParts(test ir.Expr, rooms map[*ir.Var]ir.Expr) (contexts, l
 		made = x.ofThreads
 	}
 	why := "few iterations that add up much do not fill the device, and their sums may be done in any order"
-	x.Decide(at, "loop "+x.f.Var.Name, "parts of loop "+x.g.Var.Name+", added up in a loop behind, where the iterations are few and long", why, AsItIs)
+	x.Decide(at, "loop "+x.f.Var.Text(), "parts of loop "+x.g.Var.Text()+", added up in a loop behind, where the iterations are few and long", why, AsItIs)
 	return contexts, []ir.Stmt{made(), x.behind()}
 }
 

@@ -218,7 +218,7 @@ func (x *rowTeam) versions(few int64) ir.Stmt {
 	for _, c := range x.conds {
 		test = build.Compare(ir.LAnd, test, c, at)
 	}
-	x.Decide(at, "loop "+f.Var.Name, "a team an iteration where loop "+x.first.Var.Name+" is long", why, "schedule(onetoone)")
+	x.Decide(at, "loop "+f.Var.Text(), "a team an iteration where loop "+x.first.Var.Text()+" is long", why, "schedule(onetoone)")
 	team := *f
 	d := *f.Directive
 	d.Parts = ir.Teams | ir.Distribute

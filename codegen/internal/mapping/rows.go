@@ -112,7 +112,7 @@ func (l *Work) bisected(t *traversal) []ir.Stmt {
 	if f.Directive.Collapse > 1 {
 		instead = "collapse(1)"
 	}
-	l.Decide(at, "loop "+f.Var.Name, "one iteration space with loop "+t.inner.Var.Name+", whose rows are found by bisection",
+	l.Decide(at, "loop "+f.Var.Text(), "one iteration space with loop "+t.inner.Var.Text()+", whose rows are found by bisection",
 		"the rows follow each other where "+t.start.Name+" never falls, which is tested first", instead)
 	falls, test := l.fallsTest(t)
 	test.Directive = &ir.Directive{Parts: ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare, At: at,

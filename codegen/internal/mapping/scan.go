@@ -83,7 +83,7 @@ func (m *mapper) find(f *ir.For, d *ir.Directive) bool {
 		}
 	}
 	f.Directive, f.Body = g.Directive, g.Body
-	m.Decide(f.At, "loop "+f.Var.Name, "a scan", "its iterations add to "+c.names()+", and nothing else in it depends on the order", "")
+	m.Decide(f.At, "loop "+f.Var.Text(), "a scan", "its iterations add to "+c.names()+", and nothing else in it depends on the order", "")
 	return true
 }
 
@@ -160,7 +160,7 @@ func (m *mapper) runningSum(f *ir.For, v *ir.Var, c *cutting) bool {
 			continue
 		}
 		if v.Type.IsFloat() && (op == ir.Add || op == ir.Mul) && !m.Kernel.Target.FastMath {
-			m.Decide(f.At, "loop "+f.Var.Name, "in order", "the running sum "+v.Name+" is of floats, whose order shows",
+			m.Decide(f.At, "loop "+f.Var.Text(), "in order", "the running sum "+v.Name+" is of floats, whose order shows",
 				"reduction(inscan, "+op.String()+": "+v.Name+") with //omp:scan, or fastmath")
 			return false
 		}

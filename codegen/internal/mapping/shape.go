@@ -184,7 +184,7 @@ func (sh shaper) join(f *ir.For) bool {
 	d.Parts |= ir.Parallel | ir.Workshare
 	d.Collapse = n
 	g.Directive = nil
-	sh.mapper.Decide(f.At, "loop "+f.Var.Name, "one iteration space of "+strconv.Itoa(n)+" loops", "the loop of the threads is all that is in it", "schedule(onetoone)")
+	sh.mapper.Decide(f.At, "loop "+f.Var.Text(), "one iteration space of "+strconv.Itoa(n)+" loops", "the loop of the threads is all that is in it", "schedule(onetoone)")
 	return true
 }
 
@@ -218,7 +218,7 @@ func (sh shaper) extend(f *ir.For) bool {
 		inner.Body = query.Flatten(inner.Body)
 		d.Collapse = max(d.Collapse, 1) + 1
 		grown = true
-		sh.mapper.Decide(f.At, "loop "+f.Var.Name, "one iteration space with loop "+g.Var.Name, "its iterations are independent, and touch neighbours", "schedule(onetoone)")
+		sh.mapper.Decide(f.At, "loop "+f.Var.Text(), "one iteration space with loop "+g.Var.Text(), "its iterations are independent, and touch neighbours", "schedule(onetoone)")
 		if bent {
 			sh.mapper.level(f)
 			break
@@ -302,7 +302,7 @@ func (sh shaper) exchanged(list []ir.Stmt) ([]ir.Stmt, bool) {
 		order[k].Body = body
 		body = []ir.Stmt{order[k]}
 	}
-	sh.mapper.Decide(order[0].At, "loop "+order[0].Var.Name, "outside of loop "+adding[0].Var.Name, "its iterations are independent, the others add up", "")
+	sh.mapper.Decide(order[0].At, "loop "+order[0].Var.Text(), "outside of loop "+adding[0].Var.Text(), "its iterations are independent, the others add up", "")
 	return body, true
 }
 

@@ -47,7 +47,7 @@ func (l *Work) level(f *ir.For) ir.Stmt {
 		most := mostTrips(nest[:k], nest[k])
 		if most == nil && k == 1 && len(nest) == 2 { // the front end let it pass: rows, which CollapseRows could not bisect
 			f.Directive.Collapse = 0
-			l.Decide(f.At, "loop "+f.Var.Name, "not collapsed with loop "+nest[k].Var.Name, "its rows lie in memory, and only a "+
+			l.Decide(f.At, "loop "+f.Var.Text(), "not collapsed with loop "+nest[k].Var.Text(), "its rows lie in memory, and only a "+
 				"construct of the kernel's own code can test that they follow each other", "teams distribute parallel for collapse(2), outside of other constructs")
 			return f
 		}
@@ -77,7 +77,7 @@ func (l *Work) level(f *ir.For) ir.Stmt {
 		} else {
 			cond = build.Compare(ir.LAnd, in, cond, g.At)
 		}
-		l.Decide(f.At, "loop "+g.Var.Name, "a rectangle with the loops around it", "it has at most "+ir.ExprString(dependent[g])+
+		l.Decide(f.At, "loop "+g.Var.Text(), "a rectangle with the loops around it", "it has at most "+ir.ExprString(dependent[g])+
 			" iterations; those that it has not do nothing", "collapse(1)")
 		g.Var, g.Lo, g.Hi, g.Step, g.Rel = n, build.Int(0, g.At), dependent[g], build.Int(1, g.At), ir.Lt
 	}

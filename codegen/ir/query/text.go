@@ -3,26 +3,7 @@ package query
 import "github.com/gompss/gompss/codegen/ir"
 
 // Source returns the text of e in Go syntax, without the marks of run-time checks.
-func Source(e ir.Expr) string {
-	plain := ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
-		switch e := e.(type) {
-		case *ir.Ref:
-			if e.Var.Source != "" {
-				return &ir.Ref{Var: &ir.Var{Name: e.Var.Source, Type: e.Var.Type}, At: e.At}
-			}
-		case *ir.Index:
-			e.Checked = false
-		case *ir.Reslice:
-			e.Checked = false
-		case *ir.Deref:
-			e.Checked = false
-		case *ir.Binary:
-			e.Checked = false
-		}
-		return e
-	}}
-	return ir.ExprString(plain.CopyExpr(e))
-}
+func Source(e ir.Expr) string { return ir.Source(e) }
 
 // Reducible says why values of type t cannot be combined with op, "" where they can.
 func Reducible(op ir.Op, t *ir.Type) string {

@@ -1,12 +1,14 @@
 package calls
 
 import (
+	"fmt"
 	"go/ast"
 
 	"github.com/gompss/gompss/codegen/internal/frontend/exprs"
 	"github.com/gompss/gompss/codegen/internal/frontend/scope"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // The builtins copy and clear are loops. A copy between parts of one memory that overlap begins at
@@ -25,13 +27,14 @@ func (b builtins) copySlices(e *ast.CallExpr) ir.Expr {
 	to, from := b.Temp("to", dst, at), b.Temp("from", src, at)
 	count := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{&ir.Len{X: to, At: at}, &ir.Len{X: from, At: at}}, T: ir.IntType, At: at}
 	n := b.Temp("copied", count, at)
-	forward := b.elementLoop(n, false, at, func(i ir.Expr) ir.Stmt { return copyElement(to, from, i, at) })
+	text := callText("copy", []ir.Expr{dst, src})
+	forward := b.elementLoop(text, n, false, at, func(i ir.Expr) ir.Stmt { return copyElement(to, from, i, at) })
 	if apart {
 		b.Emit(forward)
 		return n
 	}
 	b.Kernel.Copies = true
-	backward := b.elementLoop(n, true, at, func(i ir.Expr) ir.Stmt { return copyElement(to, from, i, at) })
+	backward := b.elementLoop(text, n, true, at, func(i ir.Expr) ir.Stmt { return copyElement(to, from, i, at) })
 	later := &ir.Binary{Op: ir.Lt, X: &ir.Cap{X: to, At: at}, Y: &ir.Cap{X: from, At: at}, T: ir.BoolType, At: at}
 	b.Emit(&ir.If{Cond: later, Then: []ir.Stmt{backward}, Else: []ir.Stmt{forward}, At: at})
 	return n
@@ -64,7 +67,8 @@ func (b builtins) arrayOf(slice ir.Expr, t *ir.Type, at ir.Pos) ir.Expr {
 		return out
 	}
 	out := b.ZeroVar("array", t, at)
-	b.Emit(b.elementLoop(build.Int(t.Len, at), false, at, func(i ir.Expr) ir.Stmt {
+	text := fmt.Sprintf("%v(%s)", t, query.Source(slice))
+	b.Emit(b.elementLoop(text, build.Int(t.Len, at), false, at, func(i ir.Expr) ir.Stmt {
 		return &ir.Assign{Place: &ir.Index{X: build.Copy(out), I: i, At: at}, Value: element(build.Copy(i)), At: at}
 	}))
 	return out
@@ -84,14 +88,16 @@ func (b builtins) clearSlice(e *ast.CallExpr) {
 		zero = b.ZeroVar("zero", x.Type().Elem, at)
 	}
 	all := b.Temp("all", x, at)
-	b.Emit(b.elementLoop(&ir.Len{X: all, At: at}, false, at, func(i ir.Expr) ir.Stmt {
+	text := callText("clear", []ir.Expr{x})
+	b.Emit(b.elementLoop(text, &ir.Len{X: all, At: at}, false, at, func(i ir.Expr) ir.Stmt {
 		return &ir.Assign{Place: &ir.Index{X: build.Copy(all), I: i, At: at}, Value: build.Copy(zero), At: at}
 	}))
 }
 
-// elementLoop returns a loop over the indices below n.
-func (b builtins) elementLoop(n ir.Expr, down bool, at ir.Pos, body func(i ir.Expr) ir.Stmt) ir.Stmt {
+// elementLoop returns a loop over the indices below n of the call that text shows in messages.
+func (b builtins) elementLoop(text string, n ir.Expr, down bool, at ir.Pos, body func(i ir.Expr) ir.Stmt) ir.Stmt {
 	k := b.NewVar("k", ir.IntType, ir.Local, at)
+	k.Source, k.Visits = text, true
 	f := &ir.For{Var: k, Lo: build.Int(0, at), Hi: build.Copy(n), Step: build.Int(1, at), Rel: ir.Lt, At: at}
 	if down {
 		last := &ir.Binary{Op: ir.Sub, X: build.Copy(n), Y: build.Int(1, at), T: ir.IntType, At: at}

@@ -181,6 +181,7 @@ func (b *Body) Collect(f func()) []ir.Stmt {
 // Temp evaluates e now and returns the variable that holds its value.
 func (b *Body) Temp(name string, e ir.Expr, at ir.Pos) ir.Expr {
 	v := b.NewVar(name, e.Type(), ir.Local, at)
+	v.Source = ir.Source(e)
 	b.Temps[v] = true
 	b.Emit(&ir.Decl{Var: v, Init: e, At: at})
 	return &ir.Ref{Var: v, At: at}

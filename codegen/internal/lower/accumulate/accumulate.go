@@ -78,7 +78,7 @@ func sums(w *mapping.Work, f *ir.For) ir.Stmt {
 		before = append(before, build.Decl(k.in, build.Copy(k.place), at))
 		after = append(after, build.Assign(build.Copy(k.place), build.Ref(k.in, at), at))
 	}
-	w.Decide(at, "loop "+f.Var.Name, "elements that each iteration adds to are kept in registers", "their places are the same in all iterations; a test shows that no other slice overlaps them", "")
+	w.Decide(at, "loop "+f.Var.Text(), "elements that each iteration adds to are kept in registers", "their places are the same in all iterations; a test shows that no other slice overlaps them", "")
 	return &ir.If{Cond: test, Then: slices.Concat(before, version, after), Else: []ir.Stmt{f}, At: at}
 }
 

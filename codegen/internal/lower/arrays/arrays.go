@@ -147,7 +147,7 @@ func (l *placer) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
 		if !a.rows {
 			layout = "one after the other: it is used as a whole"
 		}
-		l.Decide(v.At, "array "+v.Name, "device memory, one for each thread, "+layout, fmt.Sprintf("the arrays of a thread take %d bytes, "+
+		l.Decide(v.At, "array "+v.Text(), "device memory, one for each thread, "+layout, fmt.Sprintf("the arrays of a thread take %d bytes, "+
 			"local memory has %d; at most %d teams of %d threads then run", int64(each), int64(localLimit), teams, threads), "make it smaller")
 	}
 	m := &arrayMover{Work: l.Work, arrays: moved, threads: all}

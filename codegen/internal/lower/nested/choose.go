@@ -106,7 +106,7 @@ func (c *nestedChooser) nested(f, g *ir.For) ir.Stmt {
 	}
 	d, conds := c.strategy(f, plain.loop)
 	if g.Directive != nil && g.Directive.Nested.Boost {
-		c.Decide(g.At, "loop "+g.Var.Name, "no more than without boost", "no lane waits while another has a longer loop: lanes share them", "")
+		c.Decide(g.At, "loop "+g.Var.Text(), "no more than without boost", "no lane waits while another has a longer loop: lanes share them", "")
 	}
 	if d == nil {
 		c.chosen = c.chosen || g.Directive != nil && g.Directive.Nested.Kind > ir.NestedInline

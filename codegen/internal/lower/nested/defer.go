@@ -298,7 +298,7 @@ func (x *deferral) split() (count, body, loop []ir.Stmt) {
 	at := x.g.At
 	if x.ofTeam {
 		x.inTeamMemory()
-		x.Decide(at, "loop "+x.g.Var.Name, "a loop of the team behind each block of loop "+x.f.Var.Name, "nested(cta) says so", "nested(inline)")
+		x.Decide(at, "loop "+x.g.Var.Text(), "a loop of the team behind each block of loop "+x.f.Var.Text(), "nested(cta) says so", "nested(inline)")
 		return nil, x.storing(), nil
 	}
 	var zero ir.Expr // device memory begins as zero
@@ -311,12 +311,12 @@ func (x *deferral) split() (count, body, loop []ir.Stmt) {
 }
 
 func (x *deferral) explain() {
-	at, name := x.g.At, "loop "+x.g.Var.Name
+	at, name := x.g.At, "loop "+x.g.Var.Text()
 	why := "those of " + strconv.Itoa(forms.TeamRow) + " iterations or more would hold up the other lanes"
 	if x.g.Directive.Nested.Kind != ir.NestedAuto {
 		why = "nested(host) says so"
 	}
-	x.Decide(at, name, "a loop behind loop "+x.f.Var.Name+", whose teams share out the long ones", why, "nested(inline)")
+	x.Decide(at, name, "a loop behind loop "+x.f.Var.Text()+", whose teams share out the long ones", why, "nested(inline)")
 }
 
 // behind is the loop over the contexts. It is left out where no slice is long enough.

@@ -129,7 +129,7 @@ func (s *sieve) apply(f *ir.For) ir.Stmt {
 		s.memory = append(s.memory, s.Local(v.Name+"Context", ir.ArrayOf(v.Type, int64(s.gpu.Tuning.Lanes.Threads)), v.At))
 	}
 	ahead, _ := split(f.Body, slices.Concat(bounds, s.store()))
-	s.Decide(at, "loop "+f.Var.Name, "blocks of iterations: a thread each tests whether it continues, and lanes of the team share those that do", "a condition decides whether an iteration comes to its nested loops", "nested(inline)")
+	s.Decide(at, "loop "+f.Var.Text(), "blocks of iterations: a thread each tests whether it continues, and lanes of the team share those that do", "a condition decides whether an iteration comes to its nested loops", "nested(inline)")
 	return s.inRuns(f, ahead, s.later(f, rest))
 }
 

@@ -279,7 +279,7 @@ func (x *bundler) explain(k *bundledNest) {
 	case ir.NestedEager:
 		where, why = "lanes of a warp share each iteration, the long ones first", "nested(eager) says so"
 	}
-	x.Decide(k.loop.At, "loop "+k.loop.Var.Name, where, why, "nested(inline)")
+	x.Decide(k.loop.At, "loop "+k.loop.Var.Text(), where, why, "nested(inline)")
 }
 
 // countThreads tells the host that each iteration may take all lanes of a warp where there are too

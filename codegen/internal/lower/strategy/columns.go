@@ -55,7 +55,7 @@ func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	shift := columnShift(t, count, at)
 	below := build.Binary(ir.Sub, shifted(ir.Shl, build.Int(1, at), shift, at), build.Int(1, at), at)
 	t.Trips.Whole = t.OnHost(shifted(ir.Shr, build.Binary(ir.Add, count, below, at), shift, at))
-	t.Decide(at, "loop "+f.Var.Name, "columns: the threads of a team share each iteration, in "+strconv.Itoa(columnParts)+" parts", "loop "+g.Var.Name+
+	t.Decide(at, "loop "+f.Var.Text(), "columns: the threads of a team share each iteration, in "+strconv.Itoa(columnParts)+" parts", "loop "+g.Var.Text()+
 		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", cut.inOrderInstead())
 
 	long, out := t.Temp("long", build.Compare(ir.Ge, build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step)), build.Int(columnLeast, at), at), nil)

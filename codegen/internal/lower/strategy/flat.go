@@ -212,7 +212,7 @@ func wholeLines(t *Sharer, n Sharing) (*spaces.Space, ir.Expr) {
 			t.Trips.Grid[k] = host
 		}
 	}
-	t.Decide(at, "loop "+f.Var.Name, "rows from whole lines of the cache on", "a warp then stores whole lines", AsItIs)
+	t.Decide(at, "loop "+f.Var.Text(), "rows from whole lines of the cache on", "a warp then stores whole lines", AsItIs)
 	return &sp, inside
 }
 

@@ -76,7 +76,7 @@ func (x *grouper) explain() {
 	if x.few != nil {
 		where += ", half as many where the loops in it are short on average"
 	}
-	x.Decide(x.at, "loop "+x.f.Var.Name, where, "memory decides the length of the loops in it", "nested(inline)")
+	x.Decide(x.at, "loop "+x.f.Var.Text(), where, "memory decides the length of the loops in it", "nested(inline)")
 }
 
 func asksGroups(t *Sharer, body []ir.Stmt) bool { return groupedIn(t, body) != nil }

@@ -45,7 +45,7 @@ func (t *Sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body [
 	if width < 2 || mayPass(sp, body) {
 		return nil
 	}
-	t.Decide(sp.At, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
+	t.Decide(sp.At, "loop "+f.Var.Text(), strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
 		"schedule(onetoone)")
 	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: body, merged: func(copies [][]ir.Stmt) []ir.Stmt { return bodies.Interleave(t.Crew, copies) }})
 }
@@ -320,7 +320,7 @@ func severalRows(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 			t.Trips.Grid[k] = host
 		}
 	}
-	t.Decide(at, "loop "+row.Var.Name, strconv.FormatInt(abreast, 10)+" "+what,
+	t.Decide(at, "loop "+row.Var.Text(), strconv.FormatInt(abreast, 10)+" "+what,
 		why, "schedule(onetoone)")
 	return append(out, t.Walk(&blocks, p, turn, nil)...)
 }
@@ -370,7 +370,7 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 		return nil
 	}
 	at := f.At
-	t.Decide(at, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "they read the same table: what one of them loads serves the others", "schedule(onetoone)")
+	t.Decide(at, "loop "+f.Var.Text(), strconv.Itoa(width)+" iterations of a thread at once", "they read the same table: what one of them loads serves the others", "schedule(onetoone)")
 	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: jammed, merged: func(copies [][]ir.Stmt) []ir.Stmt { return bodies.Fuse(t.Crew, copies) }})
 }
 

@@ -82,7 +82,7 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	turn = append(turn, t.onLanes(cut, active, lane, lanes, at)...)
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: turn, At: at}
-	t.Decide(at, "loop "+f.Var.Name, "lanes of a warp share each iteration", "loop "+cut.loop.Var.Name+
+	t.Decide(at, "loop "+f.Var.Text(), "lanes of a warp share each iteration", "loop "+cut.loop.Var.Text()+
 		" reads memory next to each other, and its reduction may be done in any order; their number follows from the lengths of the slices",
 		cut.inOrderInstead())
 	inner = append(inner, build.Decl(base, build.Binary(ir.Add, f.Lo, first, at), at), loop)

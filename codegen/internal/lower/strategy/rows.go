@@ -114,7 +114,7 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 			t.Trips.Whole = build.Choose(t.OnHost(kept.fits), teams, t.Trips.Whole, at)
 		}
 	}
-	t.Decide(at, "loop "+f.Var.Name, "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(int(x.rows))+" iterations at once, through team memory",
+	t.Decide(at, "loop "+f.Var.Text(), "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(int(x.rows))+" iterations at once, through team memory",
 		x.why(), AsItIs)
 	for _, c := range append(x.unwrapped(), x.conds...) {
 		long = build.Compare(ir.LAnd, long, c, at)

@@ -544,7 +544,7 @@ func (k *keptRows) combined(l *rowLoop, sums []ir.Reduction) []ir.Stmt {
 
 // explain records the decision for gompss explain.
 func (k *keptRows) explain() {
-	k.Decide(k.f.At, "loop "+k.f.Var.Name, "rows that are kept in team memory, at least two of a team", "several loops read "+query.Source(k.elem), AsItIs)
+	k.Decide(k.f.At, "loop "+k.f.Var.Text(), "rows that are kept in team memory, at least two of a team", "several loops read "+query.Source(k.elem), AsItIs)
 }
 
 // A walk may index a small table with a loop-carried value, as a checksum or an automaton does.

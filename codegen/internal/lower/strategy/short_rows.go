@@ -326,7 +326,7 @@ func (x *shortRows) run(n Sharing) []ir.Stmt {
 	if most > 1 {
 		where += ", " + strconv.Itoa(most) + " iterations of a thread at once"
 	}
-	x.Decide(at, "loop "+x.f.Var.Name, where, "each iteration has a row of its own: neighbouring threads load neighbours", AsItIs)
+	x.Decide(at, "loop "+x.f.Var.Text(), where, "each iteration has a row of its own: neighbouring threads load neighbours", AsItIs)
 
 	var out []ir.Stmt
 	x.columns, out = x.Temp("columns", build.Trips(x.along(), x.elems[0].lo, x.elems[0].hi, build.Int(1, at)), out)

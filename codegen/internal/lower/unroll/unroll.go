@@ -72,7 +72,7 @@ func unrollArrays(l *mapping.Work, list []ir.Stmt, most target.Arrays) {
 			f := loops[w]
 			n, _ := analysis.ConstTrips(f)
 			if f.Unroll == Later {
-				l.Decide(f.At, "loop "+f.Var.Name, "unrolled wholly", fmt.Sprintf("array %s of the thread is in registers where only constants index it", v.Name), "")
+				l.Decide(f.At, "loop "+f.Var.Text(), "unrolled wholly", fmt.Sprintf("array %s of the thread is in registers where only constants index it", v.Name), "")
 			}
 			f.Unroll = int(n)
 		}
@@ -222,7 +222,7 @@ func turns(l *mapping.Work, f *ir.For) int {
 	n, known := analysis.ConstTrips(f)
 	cost := fmt.Sprintf("an iteration takes about %d operations and %d registers", c.ops, c.registers)
 	if known && n >= 2 && n <= unrollWhole && int(n)*c.ops <= 2*unrollCost {
-		l.Decide(f.At, "loop "+f.Var.Name, "unrolled wholly", fmt.Sprintf("%s, and there are %d", cost, n), "")
+		l.Decide(f.At, "loop "+f.Var.Text(), "unrolled wholly", fmt.Sprintf("%s, and there are %d", cost, n), "")
 		return int(n)
 	}
 	if known && n <= unrollWhole {
@@ -242,6 +242,6 @@ func turns(l *mapping.Work, f *ir.For) int {
 	} else if turns*c.ops > unrollCost || turns*c.registers > unrollRegisters {
 		return 0 // compilers unroll what they like by 4, too: less than that would only forbid it
 	}
-	l.Decide(f.At, "loop "+f.Var.Name, fmt.Sprintf("%d iterations of a thread in a row", turns), cost, "")
+	l.Decide(f.At, "loop "+f.Var.Text(), fmt.Sprintf("%d iterations of a thread in a row", turns), cost, "")
 	return turns
 }

@@ -106,7 +106,7 @@ func Share(t *crews.Crew, sp *spaces.Space, d *ir.Directive, p spaces.Portion, b
 	if b.near != stridedColumns {
 		columns = " neighbouring columns"
 	}
-	t.Decide(at, "loop "+b.row.Var.Name, strconv.Itoa(int(b.rows))+" rows and "+strconv.Itoa(int(b.columns))+columns+" of loop "+b.column.Var.Name+" in a thread at once",
+	t.Decide(at, "loop "+b.row.Var.Text(), strconv.Itoa(int(b.rows))+" rows and "+strconv.Itoa(int(b.columns))+columns+" of loop "+b.column.Var.Text()+" in a thread at once",
 		"what one of them loads serves the others", "schedule(onetoone)")
 	switch {
 	case b.slabs != nil:

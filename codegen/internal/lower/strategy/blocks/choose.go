@@ -138,7 +138,7 @@ func chooseBlock(t *crews.Crew, b *block) bool {
 			k = otherSides(fits, clocks, k, t.Opt.Choice.Parameter("blocks"))
 			s = fits[k]
 			b.rows, b.columns, b.lanes, b.near = s.rows, s.columns, s.lanes, s.near
-			t.Decide(b.row.At, "block of loop "+b.row.Var.Name, fmt.Sprintf("%.1f clocks of a multiprocessor for 32 elements", clocks[k]),
+			t.Decide(b.row.At, "block of loop "+b.row.Var.Text(), fmt.Sprintf("%.1f clocks of a multiprocessor for 32 elements", clocks[k]),
 				fmt.Sprintf("one by one they take %.1f on %s: what is loaded counts, and the %d registers", alone, gpu.Name, c.registers(b, s)), "")
 			return true
 		}

@@ -74,8 +74,8 @@ func ShareSquares(t *crews.Crew, sp *spaces.Space, d *ir.Directive, p spaces.Por
 	t.Launch.Warps = true
 	crews.UseTeams(t, t.Device().Tuning.Squares.Team, at)
 	t.Trips.Whole = t.OnHost(q.teams())
-	t.Decide(at, "loop "+q.row.Var.Name, "squares of "+strconv.Itoa(squareSide)+" by "+strconv.Itoa(squareSide)+" through team memory",
-		"neighbouring threads touch elements far apart of "+strings.Join(names, ", ")+", neighbours of which lie across loop "+q.row.Var.Name, "schedule(onetoone)")
+	t.Decide(at, "loop "+q.row.Var.Text(), "squares of "+strconv.Itoa(squareSide)+" by "+strconv.Itoa(squareSide)+" through team memory",
+		"neighbouring threads touch elements far apart of "+strings.Join(names, ", ")+", neighbours of which lie across loop "+q.row.Var.Text(), "schedule(onetoone)")
 	return overSquares(t, q, p, at)
 }
 

@@ -92,7 +92,7 @@ func (x *tiler) body(list []ir.Stmt, active *ir.Var) []ir.Stmt {
 }
 
 func (x *tiler) decideTiles(l *tiledLoop) {
-	x.Decide(l.loop.At, "loop "+l.loop.Var.Name, "tiles of "+strconv.Itoa(int(l.length))+" iterations in team memory",
+	x.Decide(l.loop.At, "loop "+l.loop.Var.Text(), "tiles of "+strconv.Itoa(int(l.length))+" iterations in team memory",
 		"all threads of a team read "+l.names()+": each is loaded once for the team", "")
 }
 

@@ -38,7 +38,7 @@ func (x *tiler) walkWhole(sp *spaces.Space, p spaces.Portion, first ir.Expr, bod
 	if x.Kernel.Fuses() && x.fusible(body) {
 		width = 2
 		x.Trips.Width = max(x.Trips.Width, width)
-		x.Decide(at, "loop "+f.Var.Name, "2 iterations of a thread at once", "what is loaded from team memory serves both", "schedule(onetoone)")
+		x.Decide(at, "loop "+f.Var.Text(), "2 iterations of a thread at once", "what is loaded from team memory serves both", "schedule(onetoone)")
 	}
 	if x.Launch.Threads == 0 {
 		x.Launch.Threads = tileThreads

@@ -112,7 +112,7 @@ func Loop(t *crews.Crew, f *ir.For, q *Fast) []ir.Stmt {
 		return []ir.Stmt{whole}
 	}
 	out = append(out, u.front...)
-	t.Decide(at, "loop "+f.Var.Name, "loads without branches", "it only reads: where a check fails it runs again, up to the access that is wrong", "")
+	t.Decide(at, "loop "+f.Var.Text(), "loads without branches", "it only reads: where a check fails it runs again, up to the access that is wrong", "")
 	fast.Unroll = 0 // the device compiler chooses the unroll factor, as in the measurement above
 	run := []ir.Stmt{fast}
 	if u.bounds == nil {

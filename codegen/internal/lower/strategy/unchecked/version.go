@@ -46,7 +46,7 @@ func Version(t *crews.Crew, sp *spaces.Space) (test ir.Expr, fast *spaces.Space)
 	}
 	test = v.conjunction()
 	fast.MayWrap = fast.MayWrap && !v.tests.bound(fast.Loops[0].Lo)
-	t.Decide(sp.At, "loop "+sp.Loops[0].Var.Name, "a version without index checks",
+	t.Decide(sp.At, "loop "+sp.Loops[0].Var.Text(), "a version without index checks",
 		"one test before the loop shows that its indices are in range", "")
 	return test, fast
 }
