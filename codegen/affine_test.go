@@ -205,6 +205,13 @@ func TestInferredAccesses_RowMajor(t *testing.T) {
 		{"helper", "for i := m; i < k; i++ {\nfor j := 1; j < 4; j++ {\nx[at(i, j, n)] = 1\n}\n}", 10, 2, 5, 100, []string{"out x[2:5][1:4]"}},
 		{"planes in one that ends behind them", "for i := 1; i < 3; i++ {\nfor j := 2; j < 4; j++ {\nfor l := 0; l < k; l++ {\nx[(i*m+j)*n+l] = 1\n}\n}\n}", 5, 5, 3, 68, []string{"out x[1:3][2:4][0:3]"}},
 		{"planes in one that ends early", "for i := 1; i < 3; i++ {\nfor j := 2; j < 4; j++ {\nfor l := 0; l < k; l++ {\nx[(i*m+j)*n+l] = 1\n}\n}\n}", 5, 5, 3, 67, []string{"inout x[0:67]"}},
+		// An outside trial found a device that touched what it was not given: the place of a reduction of no iterations.
+		{"reduction of no iteration", "//omp:teams distribute parallel for reduction(+: x[4])\nfor i := 0; i < n; i++ {\nx[4] += int32(i)\n}", 0, 0, 0, 9, []string{"inout x[4:5]"}},
+		{"reduction into a slice that is too short", "//omp:teams distribute parallel for reduction(+: x[4])\nfor i := 0; i < n; i++ {\nx[4] += int32(i)\n}", 0, 0, 0, 4, nil},
+		{"reductions of rows of no columns", "//omp:teams distribute\nfor i := 0; i < n; i++ {\n//omp:parallel for reduction(max: x[i])\nfor j := 0; j < m; j++ {\nif int32(j) > x[i] {\nx[i] = int32(j)\n}\n}\n}", 5, 0, 0, 9, []string{"inout x[0:5]"}},
+		{"reduction of a nest of no columns", "//omp:teams distribute parallel for collapse(2) reduction(+: x[m])\nfor i := 0; i < n; i++ {\nfor j := 0; j < m; j++ {\nx[m]++\n}\n}", 5, 0, 0, 9, []string{"inout x[0:1]"}},
+		{"reduction of a region", "//omp:parallel reduction(+: x[k])\n{\n//omp:for\nfor i := 0; i < n; i++ {\nx[k]++\n}\n}", 0, 0, 3, 9, []string{"in x[3:4]", "inout x[3:4]"}},
+		{"reduction through a helper", "//omp:teams distribute parallel for reduction(+: x[k])\nfor i := 0; i < n; i++ {\nx[k] += int32(at(i, m, n))\n}", 0, 0, 3, 9, []string{"inout x[3:4]"}},
 		{"planes", "for i := 1; i < 3; i++ {\nfor j := 2; j < 4; j++ {\nfor l := 0; l < k; l++ {\nx[(i*m+j)*n+l] = 1\n}\n}\n}", 5, 5, 3, 125, []string{"out x[1:3][2:4][0:3]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -41,6 +41,7 @@ const (
 	Sure                       // Certain, provided that Conds hold
 	Whole                      // the index is checked against the length of Base itself
 	Maybe                      // Through may refer to other memory there
+	Reduced                    // the access of a reduction to its place
 )
 
 // Is reports whether the extent of r contains x.

@@ -17,7 +17,8 @@ import (
 // access is out only if the body certainly writes every element of the box. shapes has the arrays
 // of the shape directives.
 //
-// For arguments for which the loops have no iteration, a region is empty.
+// For arguments for which the loops have no iteration, a region is empty, except that of a place
+// that a loop reduces: devices and vector code read and write it once in any case.
 func Infer(k *ir.Kernel, shapes map[*ir.Var][]ir.Expr) []ir.Access {
 	reaches := ThroughLocals(k, Collect(k, k.Body))
 	var out []ir.Access
@@ -26,13 +27,66 @@ func Infer(k *ir.Kernel, shapes map[*ir.Var][]ir.Expr) []ir.Access {
 			in := inference{k: k, v: v, shape: shapes[v]}
 			for _, r := range reaches {
 				if r.Base == v {
-					in.add(r)
+					in.add(ofReduction(r))
 				}
 			}
 			out = append(out, in.accesses()...)
 		}
 	}
 	return out
+}
+
+// ofReduction returns the access that a reduction around r makes to its place, if r is to that
+// place: outside of the loops that reduce it. Else it returns r.
+func ofReduction(r Reach) Reach {
+	for _, s := range r.In {
+		outside := loopsAround(s, r.Loops)
+		if len(outside) == len(r.Loops) || !slices.ContainsFunc(ir.DirectiveOf(s).Reductions, func(x ir.Reduction) bool { return isPartOf(r.Expr, x) }) {
+			continue
+		}
+		r.Loops, r.Extent = outside, r.Extent.With(Reduced, true)
+		return r
+	}
+	return r
+}
+
+// loopsAround returns the loops among list, outermost first, that s is in.
+func loopsAround(s ir.Stmt, list []LoopRange) []LoopRange {
+	inside := map[*ir.For]bool{}
+	ir.WalkStmts([]ir.Stmt{s}, func(x ir.Stmt) bool {
+		if f, ok := x.(*ir.For); ok {
+			inside[f] = true
+		}
+		return true
+	})
+	for i, l := range list {
+		if inside[l.For] {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+// isPartOf reports whether e is, or lies in, what r reduces: its place, or of a part of an array
+// that array, or its index.
+func isPartOf(e ir.Expr, r ir.Reduction) bool {
+	place := r.Place
+	if part, ok := place.(*ir.Reslice); ok {
+		place = part.X
+	}
+	for {
+		if query.Same(e, place) || r.Index != nil && query.Same(e, r.Index) {
+			return true
+		}
+		switch x := e.(type) {
+		case *ir.Index:
+			e = x.X
+		case *ir.Member:
+			e = x.X
+		default:
+			return false
+		}
+	}
 }
 
 // inference collects the regions of one parameter.
@@ -157,7 +211,7 @@ func (in *inference) covers(d ir.Range) bool {
 // inside the slice whenever the kernel's accesses are.
 func (in *inference) dimension(r Reach, s Span, exact bool) ir.Range {
 	lo, hi := s.Lo.Expr(r.At), s.Hi.AddConst(1).Expr(r.At)
-	if !exact || !r.Is(Certain) {
+	if !exact || !r.Is(Certain) || r.Is(Reduced) && in.shape == nil {
 		if !AtLeast(s.Lo, 0) {
 			lo = build.IntMath(ir.IMax, lo, build.Int(0, r.At))
 		}
