@@ -612,6 +612,63 @@ func PartsCounts(n, m int, x []float32, count []int32) {
 	}
 }
 
+// PlaneSums sums up each plane of a batch, and its squares: the loop along a plane stands in that
+// over the batch.
+//
+//omp:target device(acc, smp) contract
+//omp:task in(x) inout(mean, square)
+func PlaneSums(batch, planes, size int, x, mean, square []float64) {
+	//omp:teams distribute parallel for
+	for c := 0; c < planes; c++ {
+		var s, q float64
+		for b := 0; b < batch; b++ {
+			//omp:simd reduction(+: s, q)
+			for p := 0; p < size; p++ {
+				v := x[(b*planes+c)*size+p]
+				s += v
+				q += v * v
+			}
+		}
+		mean[c] = s / float64(batch*size)
+		square[c] = q / float64(batch*size)
+	}
+}
+
+// PlaneScales scales the planes of a batch by the largest element of those that count, which two
+// loops find and two write.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, counts) inout(y, most)
+func PlaneScales(batch, planes, size int, x []float32, counts []int32, y, most []float32) {
+	//omp:teams distribute parallel for
+	for c := 0; c < planes; c++ {
+		high, seen := float32(1), int32(0)
+		for b := batch - 1; b >= 0; b-- {
+			n := counts[b*planes+c]
+			if n > 2 {
+				//omp:simd reduction(max: high)
+				for p := 0; p < size; p++ {
+					high = max(high, x[(b*planes+c)*size+p])
+				}
+				seen += n
+			} else if n > 0 {
+				//omp:simd reduction(max: high)
+				for p := 1; p < size; p++ {
+					high = max(high, -x[(b*planes+c)*size+p])
+				}
+				most[b*planes+c] = high
+			}
+		}
+		if seen > 0 {
+			for b := 0; b < batch; b++ {
+				for p := 0; p < size; p++ {
+					y[(b*planes+c)*size+p] = x[(b*planes+c)*size+p] / high
+				}
+			}
+		}
+	}
+}
+
 func init() {
 	// Rows that fill tiles and rows that do not; blocks of rows, too.
 	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 30 + r.IntN(280) }
@@ -750,6 +807,14 @@ func init() {
 		{kernel: PartsDots, tolerance: 1e-10, args: func(n int, r *rand.Rand) []any {
 			h, w := r.IntN(7), 27*n
 			return []any{h, w, floats[float64](r, h*w), floats[float64](r, w), floats[float64](r, h), make([]float64, h)}
+		}},
+		{kernel: PlaneSums, tolerance: 1e-10, args: func(n int, r *rand.Rand) []any {
+			batch, planes, size := r.IntN(4), r.IntN(5), 13*n
+			return []any{batch, planes, size, floats[float64](r, batch*planes*size), make([]float64, planes), make([]float64, planes)}
+		}},
+		{kernel: PlaneScales, args: func(n int, r *rand.Rand) []any {
+			batch, planes, size := r.IntN(4), r.IntN(5), 13*n
+			return []any{batch, planes, size, floats[float32](r, batch*planes*size), ints[int32](r, batch*planes, 5), floats[float32](r, batch*planes*size), floats[float32](r, batch*planes)}
 		}},
 		{kernel: PartsLags, args: func(n int, r *rand.Rand) []any {
 			m := r.IntN(12)

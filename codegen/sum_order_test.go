@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -303,6 +304,63 @@ func sumsInOrder[T float32 | float64](t *testing.T, typ string, run func(*testin
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestSums_OfLongRowsInLoops sums up rows that stand in loops and conditions of an iteration: each
+// row has the order of its length, as vector code and where a team has an iteration.
+func TestSums_OfLongRowsInLoops(t *testing.T) {
+	const text = "package k\n\n//omp:target device(acc, smp)\n//omp:task in(x) inout(out)\nfunc K(x, out []float64, n, parts int) {\n//omp:teams distribute parallel for\n" +
+		"for r := range out {\ns := out[r]\nfor k := range parts {\nif (k+r)%3 > 0 {\n//omp:simd reduction(+: s)\nfor i := range n { s += x[(k*len(out)+r)*n+i] }\n} else { s *= 2 }\n}\nout[r] = s\n}\n}"
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	require.NoError(t, err)
+	k, err := p.Kernel("K")
+	require.NoError(t, err)
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { require.NoError(t, arena.Close()) })
+	cut := cutOf(t, p)
+	const rows, parts = 3, 4
+	for _, n := range []int{512, 700, 5000} {
+		r := rand.New(rand.NewPCG(uint64(n), 9))
+		x, begin, want := make([]float64, rows*parts*n), make([]float64, rows), make([]float64, rows)
+		for i := range x {
+			x[i] = r.Float64()
+		}
+		for i := range want {
+			begin[i] = r.Float64()
+			want[i] = begin[i]
+			for k := range parts {
+				if (k+i)%3 == 0 {
+					want[i] *= 2
+					continue
+				}
+				add := func(a, b float64) float64 { return a + b }
+				want[i] += order.Reduce(int64(n), cut, true, 0, func(j int64) float64 { return x[(k*rows+i)*n+int(j)] }, add)
+			}
+		}
+		for _, o := range summingForms(t) {
+			o.Single = cpu.SingleNever
+			code, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), o)
+			require.NoError(t, err)
+			out := slices.Clone(begin)
+			var values []cpu.Value
+			for _, a := range []any{x, out, n, parts} {
+				values = append(values, cpuValue(reflect.ValueOf(a)))
+			}
+			require.NoError(t, code.Call(values, nil))
+			require.Equal(t, want, out, "vector code, rows of %d, %+v", n, o)
+		}
+		program, err := simt.New(lowerKernel(t, p, "K", codegen.LowerOptions{}).Program)
+		require.NoError(t, err)
+		for _, s := range []simt.Config{{Teams: 2, Threads: 256}, {Teams: 5, Threads: 64}, {Teams: 1, Threads: 32}} {
+			out := slices.Clone(begin)
+			s.Races = n < 5000
+			require.NoError(t, runDevice(program, []any{x, out, n, parts}, s))
+			require.Equal(t, want, out, "rows of %d, %d teams of %d threads", n, s.Teams, s.Threads)
 		}
 	}
 }

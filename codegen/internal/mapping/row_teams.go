@@ -11,8 +11,9 @@ import (
 // reduction clause lets be added in any order or has independent iterations, is one of teams with
 // the threads of a team along the row: the row is read side by side, and stays in the cache from
 // one loop to the next. So is one with a single such loop where the rows are too few for a warp
-// each to fill the device. How long the rows are, and how many, each launch tests; short ones keep
-// the loop as it is.
+// each to fill the device, and one where such loops stand in loops and conditions of the row, which
+// a team runs alike: the strategy "lanes" takes only a loop that stands in the row itself. How long
+// the rows are, and how many, each launch tests; short ones keep the loop as it is.
 
 const (
 	rowTeamThreads = 256 // of a team along a row
@@ -77,12 +78,13 @@ func (l *rowsToTeams) inParts(f *ir.For, other ir.Stmt) ir.Stmt {
 // A rowTeam is a loop over rows and the loops along them.
 type rowTeam struct {
 	*Work
-	f     *ir.For
-	body  []ir.Stmt
-	own   *ir.VarSet
-	along map[*ir.For]bool
-	first *ir.For
-	conds []ir.Expr
+	f      *ir.For
+	body   []ir.Stmt
+	own    *ir.VarSet
+	along  map[*ir.For]bool
+	first  *ir.For
+	inside bool // one of them stands in a loop or condition of the row
+	conds  []ir.Expr
 }
 
 // plainLeague reports whether the threads of all teams share f, and its clauses say nothing else of
@@ -103,32 +105,54 @@ func teamOfRow(l *Work, f *ir.For) *rowTeam {
 	x := &rowTeam{Work: l, f: f, body: query.Flatten(f.Body), along: map[*ir.For]bool{}}
 	x.own = ir.Declared(x.body)
 	x.own.Add(f.Var)
-	for _, s := range x.body {
-		switch s := s.(type) {
-		case *ir.Decl:
-			if !s.Var.Type.IsScalar() {
-				return nil
-			}
-		case *ir.Assign:
-			if r, ok := s.Place.(*ir.Ref); ok && !x.own.Has(r.Var) {
-				return nil
-			}
-		case *ir.For:
-			if !x.goesAlong(s) {
-				return nil
-			}
-			x.along[s] = true
-			if x.first == nil {
-				x.first = s
-			}
-		default:
-			return nil
-		}
+	if !x.list(x.body, 0) {
+		return nil
 	}
 	if x.first == nil || len(ir.AddressTaken(x.body).List()) > 0 || !x.meets() {
 		return nil
 	}
 	return x
+}
+
+// list finds the loops along the row in list, which so many loops and conditions of the row are
+// around. It reports false where the rest is more than scalar code around them.
+func (x *rowTeam) list(list []ir.Stmt, depth int) bool {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if !s.Var.Type.IsScalar() {
+				return false
+			}
+		case *ir.Assign:
+			if r, ok := s.Place.(*ir.Ref); ok && !x.own.Has(r.Var) {
+				return false
+			}
+		case *ir.Block:
+			if s.Label != nil || !x.list(s.Body, depth) {
+				return false
+			}
+		case *ir.If:
+			if !x.list(s.Then, depth+1) || !x.list(s.Else, depth+1) {
+				return false
+			}
+		case *ir.For:
+			if x.goesAlong(s) {
+				x.along[s] = true
+				x.inside = x.inside || depth > 0
+				if x.first == nil {
+					x.first = s
+				}
+				continue
+			}
+			before := len(x.along)
+			if s.Directive != nil || query.LeavesLoop(s) || !x.list(s.Body, depth+1) || len(x.along) == before {
+				return false // one thread of the team, or each, would run all of it
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // meets reports whether a loop of the row adds something up: else a thread an iteration is as good.
@@ -208,11 +232,15 @@ func (x *rowTeam) versions(few int64) ir.Stmt {
 	f, at := x.f, x.f.At
 	trips := func(g *ir.For) ir.Expr { return build.Trips(g, build.Copy(g.Lo), build.Copy(g.Hi), build.Copy(g.Step)) }
 	each, why := rowTeamEach, "each row is read by several loops, and stays in the cache of one multiprocessor"
-	if len(x.along) == 1 {
+	alone := len(x.along) == 1 && !x.inside
+	switch {
+	case alone:
 		each, why = rowTeamLong, "the rows are few, and long"
+	case len(x.along) == 1:
+		why = "its elements are neighbours in memory, and the loops and conditions around it are those of the iteration"
 	}
 	test := build.Compare(ir.Ge, trips(x.first), build.Int(int64(rowTeamThreads*each), at), at)
-	if len(x.along) == 1 {
+	if alone {
 		test = build.Compare(ir.LAnd, test, build.Compare(ir.Le, trips(f), build.Int(few, at), at), at)
 	}
 	for _, c := range x.conds {
@@ -223,19 +251,35 @@ func (x *rowTeam) versions(few int64) ir.Stmt {
 	d := *f.Directive
 	d.Parts = ir.Teams | ir.Distribute
 	team.Directive = &d
-	team.Body = nil
-	for _, s := range x.body {
-		if g, ok := s.(*ir.For); ok && x.along[g] {
-			own := *g
-			e := &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: "parallel for", At: g.At}
-			if g.Directive != nil {
-				e.Reductions, e.Private, e.Firstprivate = g.Directive.Reductions, g.Directive.Private, g.Directive.Firstprivate
-			}
-			own.Directive = e
-			s = &own
-		}
-		team.Body = append(team.Body, s)
-	}
+	team.Body = x.shared(x.body)
 	fast := x.CopyOf([]ir.Stmt{&team}, &x.Kernel.NumVars)
 	return &ir.If{Cond: test, Then: fast, Else: []ir.Stmt{f}, At: at}
+}
+
+// shared returns list with the loops along the row as loops of the team's threads.
+func (x *rowTeam) shared(list []ir.Stmt) []ir.Stmt {
+	out := make([]ir.Stmt, len(list))
+	for k, s := range list {
+		switch s := s.(type) {
+		case *ir.Block:
+			out[k] = &ir.Block{Body: x.shared(s.Body), At: s.At}
+		case *ir.If:
+			out[k] = &ir.If{Cond: s.Cond, Then: x.shared(s.Then), Else: x.shared(s.Else), At: s.At}
+		case *ir.For:
+			own := *s
+			if !x.along[s] {
+				own.Body = x.shared(s.Body)
+			} else {
+				d := &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: "parallel for", At: s.At}
+				if s.Directive != nil {
+					d.Reductions, d.Private, d.Firstprivate = s.Directive.Reductions, s.Directive.Private, s.Directive.Firstprivate
+				}
+				own.Directive = d
+			}
+			out[k] = &own
+		default:
+			out[k] = s
+		}
+	}
+	return out
 }
