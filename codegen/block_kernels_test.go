@@ -166,6 +166,38 @@ func BlockFilter(n int, f, x, y []float32) {
 	}
 }
 
+// BlockTaps has as many taps as the caller says, which all iterations read.
+//
+//omp:target device(acc, smp)
+//omp:task in(f, x) inout(y)
+func BlockTaps(n, taps int, f, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 2; i < n; i++ {
+		var s float32
+		for k := 0; k < taps; k++ {
+			s += f[k] * x[i+2*k]
+		}
+		y[i] = s
+	}
+}
+
+// BlockShortRows has a row for each iteration, of fewer elements than a tile has columns.
+//
+//omp:target device(acc, smp)
+//omp:task in(a, x) inout(y)
+func BlockShortRows(n int, a, x, y []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for b := 0; b < n; b++ {
+		for i := 0; i < 40; i++ {
+			var s float32
+			for j := 0; j < 40; j++ {
+				s += a[(b*40+i)*40+j] * x[b*40+j]
+			}
+			y[b*40+i] = s
+		}
+	}
+}
+
 // BlockFluxes computes what neighbours have in common, in rows of which none begins at the first
 // element.
 //
@@ -285,6 +317,13 @@ func init() {
 		}},
 		{kernel: BlockReversed, args: func(n int, r *rand.Rand) []any {
 			return []any{n, ints[uint32](r, 8*n, 1<<30), make([]uint32, 8*n)}
+		}},
+		{kernel: BlockTaps, args: func(n int, r *rand.Rand) []any {
+			return []any{n, 37, floats[float32](r, 37), floats[float32](r, n+72), make([]float32, n)}
+		}},
+		{kernel: BlockShortRows, args: func(n int, r *rand.Rand) []any {
+			n = n%30 + 1
+			return []any{n, floats[float32](r, n*1600), floats[float32](r, n*40), make([]float32, n*40)}
 		}},
 		{kernel: BlockFilter, args: func(n int, r *rand.Rand) []any {
 			return []any{n, floats[float32](r, 12), floats[float32](r, n), make([]float32, n)}

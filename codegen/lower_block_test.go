@@ -120,6 +120,7 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 		strategy string
 	}{{BlockManyRows, "rows"}, {BlockManyLanes, "lanes"}, {BlockTorus, "blocks"}, {BlockRing, "blocks"}, {BlockClamped, "blocks"},
 		{BlockWeighted, "blocks"}, {BlockMixed, "blocks"}, {BlockFilter, "blocks"}, {BlockFluxes, "blocks"},
+		{BlockTaps, "points"}, {BlockShortRows, "rows"},
 		{BlockProducts, "blocks"}, {BlockInverses, "records"},
 		{BlockReversed, "records"}, {BlockRounds, "records"}, {BlockSome, "records"}} {
 		t.Run(name(c.kernel), func(t *testing.T) {
@@ -131,6 +132,9 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 			l, err := codegen.Lower(free, codegen.LowerOptions{})
 			require.NoError(t, err)
 			require.Contains(t, l.Strategies, c.strategy)
+			if name(c.kernel) == "BlockShortRows" {
+				require.Contains(t, l.Explain(), "128 threads take 128 iterations at once")
+			}
 			corpusCaseOf(t, c.kernel).compare(t, l.Program, false)
 		})
 	}

@@ -343,8 +343,9 @@ func (t *Sharer) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.S
 // thread are a team apart; entries are compared in their order, so every bit stays.
 
 // points returns the loop over sp whose threads take several iterations at once, nil where they
-// share no table or it is not right.
-func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+// share no table or it is not right. With windows, iterations may each read a window of a slice
+// that they have in part in common with their neighbours, as those of a filter do.
+func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, windows bool) []ir.Stmt {
 	f := sp.Loops[0]
 	if t.Single || t.Slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || forms.LeavesIteration(body, sp.Label) {
 		return nil
@@ -358,7 +359,7 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 			return nil
 		}
 	}
-	if !ok || len(ir.AddressTaken(body).List()) > 0 || !bodies.Blockable(t.Crew, body, own) || !sharesTable(f, body) {
+	if !ok || len(ir.AddressTaken(body).List()) > 0 || !bodies.Blockable(t.Crew, body, own) || !sharesTable(f, body, windows) {
 		return nil
 	}
 	jammed, each := entriesAtOnce(t, body, own)
@@ -376,8 +377,9 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 
 // sharesTable reports whether body has a loop that reads elements which are the same for all
 // iterations of f, none that are far apart for neighbours, and none of its own that it reads only
-// once: then it waits for memory, and needs all threads.
-func sharesTable(f *ir.For, body []ir.Stmt) bool {
+// once: then it waits for memory, and needs all threads. Elements of windows are its own, unless
+// windows says otherwise.
+func sharesTable(f *ir.For, body []ir.Stmt, windows bool) bool {
 	shared, far, stream := false, false, false
 	var in func(list []ir.Stmt, loops *ir.VarSet)
 	in = func(list []ir.Stmt, loops *ir.VarSet) {
@@ -410,7 +412,7 @@ func sharesTable(f *ir.For, body []ir.Stmt) bool {
 						}
 					}
 					shared = shared || c == 0 && moves > 0
-					stream = stream || c != 0 && moves > 0 && moves == len(loops.List())
+					stream = stream || c != 0 && moves > 0 && moves == len(loops.List()) && !(windows && window(form, c, loops))
 					return true
 				})
 			})
@@ -419,6 +421,19 @@ func sharesTable(f *ir.For, body []ir.Stmt) bool {
 	}
 	in(body, &ir.VarSet{})
 	return shared && !far && !stream
+}
+
+// window reports whether neighbouring iterations, which touch elements that are c apart, touch the
+// same elements in other iterations of loops: the elements of a warp are a window that moves.
+func window(form affine.Form, c int64, loops *ir.VarSet) bool {
+	for _, v := range loops.List() {
+		coef, known := form.Coef(v)
+		step, isConst := coef.Const()
+		if !known || !isConst || step >= max(c, -c)*forms.LeastWarp || -step >= max(c, -c)*forms.LeastWarp {
+			return false
+		}
+	}
+	return true
 }
 
 // entriesAtOnce returns body with loops around loops that take several of their iterations at once

@@ -189,7 +189,7 @@ func (x *rowed) find() bool {
 	if !x.findLoops(rowsOfTeam) {
 		return false
 	}
-	many := x.waitsLong() != (x.Opt.Choice.Parameter("rows") > 0)
+	many := (x.waitsLong() || x.short()) != (x.Opt.Choice.Parameter("rows") > 0)
 	return !many || x.findLoops(rowsThreads) || x.findLoops(rowsOfTeam)
 }
 
@@ -197,6 +197,17 @@ func (x *rowed) find() bool {
 // per team would be too slow.
 func (x *rowed) waitsLong() bool {
 	return slices.ContainsFunc(x.inOrder(), func(l *rowLoop) bool { return !l.free && !l.upright && l.waits(x) })
+}
+
+// short reports whether there is one loop along a row, and a row is known to be shorter than a row
+// of the tile: threads of the team would load nothing.
+func (x *rowed) short() bool {
+	loops := x.inOrder()
+	if len(loops) != 1 || loops[0].free || loops[0].upright {
+		return false
+	}
+	n, known := analysis.ConstTrips(loops[0].loop)
+	return known && n < loops[0].columns
 }
 
 // findLoops finds the loops along rows for blocks of the given number of rows.

@@ -79,8 +79,9 @@ var strategies = []strategy{
 	{"several at once", trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jam(n.Sp, n.D, n.P, n.Body, n.Sums) }},
 	{"squares", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return blocks.ShareSquares(t.Crew, n.Sp, n.D, n.P, n.Body) }},
 	{"rows at once", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jamRows(n.Sp, n.D, n.P, n.Body) }},
-	{"points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return points(t, n.Sp, n.D, n.P, n.Body) }},
+	{"points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return points(t, n.Sp, n.D, n.P, n.Body, false) }},
 	{"blocks", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return blocks.Share(t.Crew, n.Sp, n.D, n.P, n.Body) }},
+	{"points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return points(t, n.Sp, n.D, n.P, n.Body, true) }},
 	{"rows of points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return rowsOfPoint(t, n.Sp, n.D, n.P, n.Body) }},
 }
 
