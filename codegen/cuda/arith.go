@@ -47,6 +47,10 @@ func (p arithPrinter) logical(e *ir.Binary) cprint.Val {
 }
 
 func (p arithPrinter) floatOrBool(e *ir.Binary) cprint.Val {
+	if root, ok := e.Y.(*ir.Math); ok && e.Op == ir.Div && root.Fn == ir.Sqrt && p.prog.FastMath {
+		inverse := &ir.Math{Fn: ir.Rsqrt, Args: root.Args, T: root.T, At: root.At}
+		return dialect.Join(ir.Mul, p.expr(e.X), p.expr(inverse), cprint.TypeOf(e.T))
+	}
 	x, y := p.expr(e.X), p.expr(e.Y)
 	if e.T.Kind == ir.Bool {
 		return p.bools(e, x, y)

@@ -208,6 +208,21 @@ func TestHashDependsOnTextAndOptions(t *testing.T) {
 	require.NotEqual(t, strict.Options, other.Options)
 }
 
+// Only fastmath makes a product with the inverse root of a quotient by a root.
+func TestQuotientsByRoots_AreProductsWithFastmath(t *testing.T) {
+	for _, fast := range []bool{false, true} {
+		b := newProgram("quotient")
+		b.prog.FastMath = fast
+		x := b.param("x", ir.SliceOf(ir.Float32Type))
+		at := func(i int64) ir.Expr { return idx(ref(x), num(i)) }
+		b.launch(&ir.Launch{}, b.set(at(0), bin(ir.Div, at(1), call(ir.Sqrt, at(2)))))
+		src, err := cuda.Print(b.prog, cuda.Options{})
+		require.NoError(t, err)
+		require.Equal(t, fast, strings.Contains(src.Text, "x[0] = x[1] * rsqrtf(x[2]);"), src.Text)
+		require.Equal(t, !fast, strings.Contains(src.Text, "x[0] = x[1] / sqrtf(x[2]);"), src.Text)
+	}
+}
+
 // A hardware barrier of a part of the team would wait for ever for threads that a failed check has ended.
 func TestPartialBarrierBesideChecksIsAGate(t *testing.T) {
 	for _, check := range []bool{false, true} {

@@ -312,6 +312,24 @@ func Coulomb(n, m int, step, z float32, atom, y []float32) {
 	}
 }
 
+// CoulombFast is Coulomb with approximations.
+//
+//omp:target device(acc, smp) fastmath
+//omp:task in(atom) inout(y)
+func CoulombFast(n, m int, step, z float32, atom, y []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < n; j++ {
+			var s float32
+			for k := 0; k < m; k++ {
+				dx, dy, dz := atom[4*k]-float32(j)*step, atom[4*k+1]-float32(i)*step, atom[4*k+2]-z
+				s += atom[4*k+3] / kernel.Sqrt(dx*dx+dy*dy+dz*dz)
+			}
+			y[i*n+j] = s
+		}
+	}
+}
+
 // PairDistances counts the pairs of points by their distance, in 64 classes.
 //
 //omp:target device(acc, smp)

@@ -88,7 +88,7 @@ var surveyCases = []suiteCase{
 	{forms: []any{Density}, hand: "density", size: [2]int{1 << 17, 300}, args: func(n int) []any {
 		return []any{n, 4096, float32(8), random32(1, n), random32(2, 4096), make([]float32, n)}
 	}, out: 5, shape: each(256), tolerance: 1e-4},
-	{forms: []any{Coulomb}, hand: "coulomb", size: [2]int{1024, 70}, args: func(n int) []any {
+	{forms: []any{Coulomb, CoulombFast}, hand: "coulomb", size: [2]int{1024, 70}, args: func(n int) []any {
 		return []any{n, 4096, float32(1) / float32(n), float32(2), random32(1, 4*4096), make([]float32, n*n)}
 	}, out: 5, shape: teamsOf(128, 4, [3]int64{32, 4}), tolerance: 1e-3},
 	{forms: []any{PairDistances}, hand: "pairdistances", size: [2]int{1 << 14, 300}, args: func(n int) []any {
