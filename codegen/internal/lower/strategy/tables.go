@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy/bodies"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -209,7 +210,8 @@ func (x *tabled) counting(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
 	body := x.onTiles(x.body)
 	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
-	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.Label) && !mayPass(sp, x.body) {
+	loops := slices.ContainsFunc(x.body, bodies.HasLoop) // which would run one after the other
+	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !loops && !forms.LeavesIteration(x.body, sp.Label) && !mayPass(sp, x.body) {
 		out = append(out, severalAtOnce(x.Sharer, sp, p, coarse{width: x.Device().Tuning.Tables.Width, one: body, each: loadsFirst(x.Sharer, body), merged: sideBySide})...)
 	} else {
 		out = append(out, x.Walk(sp, p, body, nil)...)
