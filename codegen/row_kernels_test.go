@@ -669,6 +669,30 @@ func PlaneScales(batch, planes, size int, x []float32, counts []int32, y, most [
 	}
 }
 
+// PairClasses counts the pairs of numbers by their distance, but for those that are far apart, and
+// keeps what the distances of a class have in common.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, weight) inout(count, bits)
+func PairClasses(n, m int, x []float32, weight, count []int32, bits []int64) {
+	//omp:teams distribute parallel for
+	for i := 1; i < n; i++ {
+		at := x[i]
+		for j := 2; j < m; j++ {
+			c := int(max(at-x[j], x[j]-at) * 20)
+			if c > 31 {
+				continue
+			}
+			//omp:atomic
+			count[c] -= weight[j]
+			if c&1 == 0 {
+				//omp:atomic
+				bits[i&7] |= 1 << c
+			}
+		}
+	}
+}
+
 func init() {
 	// Rows that fill tiles and rows that do not; blocks of rows, too.
 	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 30 + r.IntN(280) }
@@ -815,6 +839,10 @@ func init() {
 		{kernel: PlaneScales, args: func(n int, r *rand.Rand) []any {
 			batch, planes, size := r.IntN(4), r.IntN(5), 13*n
 			return []any{batch, planes, size, floats[float32](r, batch*planes*size), ints[int32](r, batch*planes, 5), floats[float32](r, batch*planes*size), floats[float32](r, batch*planes)}
+		}},
+		{kernel: PairClasses, args: func(n int, r *rand.Rand) []any {
+			h, w := r.IntN(40), 13*n+2
+			return []any{h, w, floats[float32](r, max(h, w)), ints[int32](r, w, 9), make([]int32, 32), make([]int64, 8)}
 		}},
 		{kernel: PartsLags, args: func(n int, r *rand.Rand) []any {
 			m := r.IntN(12)

@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,5 +55,31 @@ func TestScatteredUpdates_AreWarnedOf(t *testing.T) {
 		require.NoError(t, err, c.name)
 		said := warnings(p)
 		require.Equal(t, c.warned, strings.Contains(said, "may name the same") || strings.Contains(said, "write the same"), "%s: %s", c.name, said)
+	}
+}
+
+// Updates are cut into parts where their order does not show, and where nothing else in the iteration
+// does.
+func TestUpdates_AreCutIntoParts(t *testing.T) {
+	for _, c := range []struct {
+		name, loop string
+		cut        bool
+	}{
+		{"counts", "for j := 0; j < n; j++ {\n//omp:atomic\ncount[int(x[i]+x[j])&7]++\n}", true},
+		{"two operations on two slices", "for j := 0; j < n; j++ {\nif x[j] > x[i] {\n//omp:atomic\ncount[j&7] -= 2\n//omp:atomic\nbits[j&7] ^= i\n}\n}", true},
+		{"two operations on one slice", "for j := 0; j < n; j++ {\n//omp:atomic\ncount[j&7]++\n//omp:atomic\ncount[j&7] ^= 5\n}", false},
+		{"floats", "for j := 0; j < n; j++ {\n//omp:atomic\nx[j&7] += 1\n}", false},
+		{"a value from one iteration to the next", "s := 0\nfor j := 0; j < n; j++ {\ns += j\n//omp:atomic\ncount[s&7]++\n}", false},
+		{"what is read besides", "for j := 0; j < n; j++ {\nif bits[j] > 0 {\n//omp:atomic\nbits[j] += 1\n}\n}", false},
+		{"the old value", "for j := 0; j < n; j++ {\nvar old int32\n//omp:atomic capture\n{\nold = count[j&7]\ncount[j&7]++\n}\n_ = old\n}", false},
+		{"a store behind", "for j := 0; j < n; j++ {\n//omp:atomic\ncount[j&7]++\n}\nx[i] = 1", false},
+		{"an end in the loop", "for j := 0; j < n; j++ {\nif x[j] > x[i] { break }\n//omp:atomic\ncount[j&7]++\n}", false},
+		{"a length from memory", "for j := 0; j < bits[i]; j++ {\n//omp:atomic\ncount[j&7]++\n}", false},
+	} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x, count, bits)\nfunc K(n int, x []float32, count []int32, bits []int) {\n"+
+			"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n"+c.loop+"\n}\n}", codegen.LowerOptions{})
+		require.NoError(t, err, c.name)
+		found := slices.ContainsFunc(l.Decisions, func(d codegen.Decision) bool { return strings.Contains(d.Where, "parts of loop j") })
+		require.Equal(t, c.cut, found, "%s: %v", c.name, l.Decisions)
 	}
 }

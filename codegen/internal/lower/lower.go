@@ -110,6 +110,7 @@ var passes = []pass{
 	{"shape nests", onWork(mapping.ShapeNests), checkKernelIR},
 	{"map loops", onWork(mapping.MapLoops), checkKernelIR},
 	{"give long rows teams", longRows, checkKernelIR},
+	{"cut few loops of updates", fewUpdates, checkKernelIR},
 	{"defer nested loops", (*lowering).deferNested, checkKernelIR},
 	{"prove bounds", onKernel(analysis.ProveBounds), checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
@@ -126,6 +127,12 @@ func longRows(l *lowering) {
 	if team := l.opt.GPU().Team; !l.opt.NoShuffles {
 		mapping.RowsToTeams(l.Walker.Work, int64(team.Multiprocessors*team.Warps/2), l.rooms)
 	}
+}
+
+// fewUpdates cuts loops of updates of which there are too few for the device.
+func fewUpdates(l *lowering) {
+	team := l.opt.GPU().Team
+	mapping.PartsOfUpdates(l.Walker.Work, int64(team.Multiprocessors*team.Warps*team.Warp))
 }
 
 // onWork is a pass that needs the kernel and what was decided about it.
