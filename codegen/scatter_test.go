@@ -83,3 +83,18 @@ func TestUpdates_AreCutIntoParts(t *testing.T) {
 		require.Equal(t, c.cut, found, "%s: %v", c.name, l.Decisions)
 	}
 }
+
+// A thread takes one iteration of a table at a time where the iteration has a loop of updates: four
+// of them, one after the other, would be a quarter of the threads.
+func TestTables_IterationsWithLoops(t *testing.T) {
+	const text = "//omp:target device(acc)\n//omp:task in(x) inout(count)\nfunc K(n int, x []float32, count []int32) {\n//omp:teams distribute parallel for\nfor i := range x {\nBODY\n}\n}"
+	for body, width := range map[string]int{
+		"//omp:atomic\ncount[int(x[i])&7]++":                                              4,
+		"s := int(x[i])\nfor j := 0; j < n; j++ {\ns += j\n//omp:atomic\ncount[s&7]++\n}": 1,
+	} {
+		l, err := lowerText(t, strings.ReplaceAll(text, "BODY", body), codegen.LowerOptions{})
+		require.NoError(t, err)
+		require.Contains(t, l.Strategies, "tables", body)
+		require.Equal(t, width, max(l.Program.Launches[0].Width, 1), body)
+	}
+}
