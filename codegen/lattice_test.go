@@ -14,12 +14,40 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// A latticeNest is two loops, of i and of j, and two accesses to x in the inner one.
+// A latticeNest is two loops, of i and of j, and two accesses to x in the inner one. With a negative step, j goes from below its end down to its start.
 type latticeNest struct {
 	iStep, jStep int
-	start        string
-	startAt      func(i, c int) int
+	start        latticeEnd
+	end          latticeEnd
 	write, read  latticeIndex
+}
+
+// A latticeEnd is a bound of the loop of j.
+type latticeEnd struct {
+	text string
+	at   func(i, n, c int) int
+}
+
+var latticeRow = latticeEnd{"n-1", func(_, n, _ int) int { return n - 1 }}
+
+func (l latticeNest) head() string {
+	if l.jStep < 0 {
+		return fmt.Sprintf("for j := %s - 1; j >= %s; j -= %d", l.end.text, l.start.text, -l.jStep)
+	}
+	return fmt.Sprintf("for j := %s; j < %s; j += %d", l.start.text, l.end.text, l.jStep)
+}
+
+// each calls f with the values of j.
+func (l latticeNest) each(i, n, c int, f func(j int)) {
+	if l.jStep < 0 {
+		for j := l.end.at(i, n, c) - 1; j >= l.start.at(i, n, c); j += l.jStep {
+			f(j)
+		}
+		return
+	}
+	for j := l.start.at(i, n, c); j < l.end.at(i, n, c); j += l.jStep {
+		f(j)
+	}
 }
 
 // A latticeIndex is row*i + column*j + add, row being n times wide plus narrow.
@@ -36,7 +64,7 @@ func (x latticeIndex) at(i, j, n int) int {
 func (l latticeNest) loops(t *testing.T) (outer, inner string) {
 	t.Helper()
 	p, err := codegen.Load(codegen.File{Name: "k.go", Text: fmt.Sprintf("package k\n\n//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n, c int) {\n"+
-		"for i := 1; i < n-1; i += %d {\nfor j := %s; j < n-1; j += %d {\nx[%s] = x[%s] + 1\n}\n}\n}", l.iStep, l.start, l.jStep, l.write.text(), l.read.text())})
+		"for i := 1; i < n-1; i += %d {\n%s {\nx[%s] = x[%s] + 1\n}\n}\n}", l.iStep, l.head(), l.write.text(), l.read.text())})
 	require.NoError(t, err)
 	k, err := p.Kernel("K")
 	require.NoError(t, err)
@@ -59,9 +87,7 @@ func (l latticeNest) meets(n, c int) (outer, inner bool) {
 	writes := map[int][]turn{}
 	each := func(f func(i, j int)) {
 		for i := 1; i < n-1; i += l.iStep {
-			for j := l.startAt(i, c); j < n-1; j += l.jStep {
-				f(i, j)
-			}
+			l.each(i, n, c, func(j int) { f(i, j) })
 		}
 	}
 	each(func(i, j int) { at := l.write.at(i, j, n); writes[at] = append(writes[at], turn{i, j}) })
@@ -76,16 +102,22 @@ func (l latticeNest) meets(n, c int) (outer, inner bool) {
 	return outer, inner
 }
 
-var latticeStarts = []struct {
-	text string
-	at   func(i, c int) int
-}{
-	{"1", func(_, _ int) int { return 1 }},
-	{"1 + (i+c)%2", func(i, c int) int { return 1 + (i+c)%2 }},
-	{"2 - (i^c)&1", func(i, c int) int { return 2 - (i^c)&1 }},
-	{"1 + (i+c)&3", func(i, c int) int { return 1 + (i+c)&3 }},
-	{"(2*i + c) % 4", func(i, c int) int { return (2*i + c) % 4 }},
-	{"i", func(i, _ int) int { return i }},
+var latticeStarts = []latticeEnd{
+	{"1", func(_, _, _ int) int { return 1 }},
+	{"1 + (i+c)%2", func(i, _, c int) int { return 1 + (i+c)%2 }},
+	{"2 - (i^c)&1", func(i, _, c int) int { return 2 - (i^c)&1 }},
+	{"1 + (i+c)&3", func(i, _, c int) int { return 1 + (i+c)&3 }},
+	{"(2*i + c) % 4", func(i, _, c int) int { return (2*i + c) % 4 }},
+	{"i", func(i, _, _ int) int { return i }},
+}
+
+// latticeWindows are ranges of j that move with i and have one width in all iterations.
+var latticeWindows = [][2]latticeEnd{
+	{{"i", func(i, _, _ int) int { return i }}, {"i+1", func(i, _, _ int) int { return i + 1 }}},
+	{{"i", func(i, _, _ int) int { return i }}, {"i+5", func(i, _, _ int) int { return i + 5 }}},
+	{{"i+c", func(i, _, c int) int { return i + c }}, {"i+c+4", func(i, _, c int) int { return i + c + 4 }}},
+	{{"2*i-1", func(i, _, _ int) int { return 2*i - 1 }}, {"2*i+3", func(i, _, _ int) int { return 2*i + 3 }}},
+	{{"1-3*i", func(i, _, _ int) int { return 1 - 3*i }}, {"6-3*i", func(i, _, _ int) int { return 6 - 3*i }}},
 }
 
 // What is proved to be independent is so for every size, and neighbours of the other colour are
@@ -97,10 +129,10 @@ func TestDependences_StepsAndDistances(t *testing.T) {
 	for _, s := range latticeStarts {
 		for _, steps := range [][2]int{{1, 2}, {1, 1}, {2, 2}, {2, 1}, {1, 4}, {3, 3}} {
 			for _, add := range []int{-2, -1, 0, 1, 2, 3} {
-				nests = append(nests, latticeNest{steps[0], steps[1], s.text, s.at, rows, with(rows, add, 0)})
+				nests = append(nests, latticeNest{steps[0], steps[1], s, latticeRow, rows, with(rows, add, 0)})
 				narrow := latticeIndex{narrow: 2, column: 2, add: 1}
-				nests = append(nests, latticeNest{steps[0], steps[1], s.text, s.at, narrow, with(narrow, add, 0)},
-					latticeNest{steps[0], steps[1], s.text, s.at, latticeIndex{narrow: 12, column: 3}, latticeIndex{narrow: 6, column: 3, add: add}})
+				nests = append(nests, latticeNest{steps[0], steps[1], s, latticeRow, narrow, with(narrow, add, 0)},
+					latticeNest{steps[0], steps[1], s, latticeRow, latticeIndex{narrow: 12, column: 3}, latticeIndex{narrow: 6, column: 3, add: add}})
 			}
 		}
 	}
@@ -110,10 +142,31 @@ func TestDependences_StepsAndDistances(t *testing.T) {
 	}
 	require.Greater(t, proved, len(nests)/3)
 	for _, add := range []int{-1, 1} {
-		l := latticeNest{1, 2, latticeStarts[1].text, latticeStarts[1].at, rows, with(rows, add, 0)}
+		l := latticeNest{1, 2, latticeStarts[1], latticeRow, rows, with(rows, add, 0)}
 		_, inner := l.loops(t)
 		require.Empty(t, inner)
 	}
+}
+
+// Where the range of j moves with i, what is proved to be independent is so too.
+func TestDependences_RangesThatMove(t *testing.T) {
+	proved, nests := 0, 0
+	for _, w := range latticeWindows {
+		for _, steps := range [][2]int{{1, 3}, {1, 2}, {2, 3}, {1, -3}, {2, -2}, {1, 1}} {
+			for _, row := range []int{0, 1, 20} {
+				for add := -4; add <= 4; add++ {
+					for _, back := range []int{0, -row, row} {
+						x := latticeIndex{narrow: row, column: 1}
+						y := x
+						y.add = add + back
+						latticeNest{steps[0], steps[1], w[0], w[1], x, y}.check(t, &proved)
+						nests++
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, proved, nests/2)
 }
 
 func (l latticeNest) check(t *testing.T, proved *int) {

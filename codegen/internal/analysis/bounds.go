@@ -49,10 +49,12 @@ type Fact struct {
 // which might have wrapped.
 func (f Fact) Plain() bool { return IsAtom(f.X) && IsAtom(f.Y) }
 
-// bounds are the bounds of one loop variable Var: Lo <= Var <= Hi.
+// bounds are the bounds of one loop variable: Lo <= Var <= Hi. Var stands for the variable minus
+// From.
 type bounds struct {
 	Var    *ir.Var
 	Lo, Hi affine.Form
+	From   affine.Form
 }
 
 func (p *Prover) list(list []ir.Stmt) {
@@ -211,7 +213,7 @@ func (p *Prover) Define(s *ir.Decl) {
 
 // Between records that lo <= v <= hi in the following code.
 func (p *Prover) Between(v *ir.Var, lo, hi affine.Form) {
-	p.Ranges = append(p.Ranges, bounds{v, lo, hi})
+	p.Ranges = append(p.Ranges, bounds{Var: v, Lo: lo, Hi: hi})
 }
 
 // Quotient returns an upper bound of x / y, where 0 <= x <= a and y >= 1. Terms of a that are

@@ -128,6 +128,9 @@ func onlyValue(list []ir.Stmt, v *ir.Var) (init ir.Expr) {
 // index returns the index of x in an iteration of f whose variable is own.
 func (l *lattice) index(x AccessForm, own affine.Form) affine.Form {
 	form := x.Form
+	for k, g := range x.Loops { // the first value of a loop is one of the variables themselves
+		form = form.Subst(g.Var, affine.OfVar(g.Var).Sub(x.ranges[k].From))
+	}
 	for k := len(x.Loops) - 1; k >= 0; k-- {
 		if g := x.Loops[k]; form.Has(g.Var) {
 			form = form.Subst(g.Var, l.start(g).Add(l.steps(g)))
@@ -270,7 +273,7 @@ func (a AccessForm) fromZero(f *ir.For) AccessForm {
 			continue
 		}
 		a.ranges = slices.Clone(a.ranges)
-		a.ranges[i].Lo, a.ranges[i].Hi = affine.Form{}, width
+		a.ranges[i].Lo, a.ranges[i].Hi, a.ranges[i].From = affine.Form{}, width, b.Lo
 		a.Form = a.Form.Subst(b.Var, affine.OfVar(b.Var).Add(b.Lo))
 	}
 	a.Known = a.Form.Known()
