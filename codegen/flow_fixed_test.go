@@ -244,6 +244,28 @@ func TestTriangularStart_WithStep(t *testing.T) {
 	}
 }
 
+// TestRangesThatMove_WithSteps: an inner loop of which the range moves with the outer one, by a step that is not 1,
+// accesses what an iteration before wrote.
+func TestRangesThatMove_WithSteps(t *testing.T) {
+	for _, c := range []struct{ head, at, from string }{
+		{"for i := 1; i < n; i++ {\n\t\tfor j := i; j < i+1; j += 3 {\n", "i+j", "i+j-2"},
+		{"//omp:loop\n\tfor i := 1; i < n; i++ {\n\t\tfor j := i; j < i+1; j += 3 {\n", "i+j", "i+j-2"},
+		{"//omp:loop\n\tfor i := 1; i < n; i++ {\n\t\tfor j := i + q - 1; j >= i; j -= 3 {\n", "i+j", "i+j-2"},
+		{"//omp:loop\n\tfor i := 1; i < n; i += 2 {\n\t\tfor j := 3 * i; j < 3*i+6; j += 3 {\n", "20*i+j", "20*i+j-46"},
+		{"//omp:loop\n\tfor i := 1; i < n; i++ {\n\t\tfor j := i; j < i+6; j += 3 {\n", "20*i+j", "20*i+j-18"},
+		{"//omp:loop\n\tfor i := 1; i < n; i++ {\n\t\tlo := i + q\n\t\tfor j := lo; j < lo+6; j += 3 {\n", "20*i+j", "20*i+j-18"},
+		{"//omp:loop\n\tfor i := 1; i < n; i++ {\n\t\tfor g := i; g < i+3; g++ {\n\t\t\tfor j := g & 1; j < 4; j += 2 {\n", "20*i+g+j", "20*i+g+j-22"},
+	} {
+		text := "//omp:target device(acc, smp)\n//omp:task inout(c, d)\nfunc K(n, q int, c, d []int64) {\n\t" + c.head + "\t\t\tc[100 + " + c.at + "] += 3*c[100 + " + c.from + "] + int64(j)\n" +
+			strings.Repeat("\t}\n", strings.Count(c.head, "{\n")) + "\t//omp:loop\n\tfor i := range d {\n\t\td[i]++\n\t}\n}\n"
+		var list [][]any
+		for n := range 9 {
+			list = append(list, []any{n, 1, numbersTo(400, func(i int) int64 { return int64(i) }), make([]int64, 9)})
+		}
+		likeGo(t, text, list...)
+	}
+}
+
 // TestCounter_NearTheEnds: loops of which the bounds lie near the ends of 64 bits, or in the wrong
 // order, had other iterations than in Go.
 func TestCounter_NearTheEnds(t *testing.T) {

@@ -132,7 +132,7 @@ func (w *overlapNest) bound(outer []string, upper bool) overlapSum {
 	s := overlapSum{}
 	switch {
 	case len(outer) > 0 && w.IntN(3) == 0:
-		s.nestSum = nestSum{w.IntN(2), []nestTerm{{1 + w.IntN(8)/7, []string{outer[w.IntN(len(outer))]}}}}
+		s.nestSum = nestSum{c: w.IntN(2), terms: []nestTerm{{1 + w.IntN(8)/7, []string{outer[w.IntN(len(outer))]}}}}
 		if !upper && w.IntN(3) == 0 {
 			s.rem = 2
 		}
@@ -141,7 +141,7 @@ func (w *overlapNest) bound(outer []string, upper bool) overlapSum {
 	case w.IntN(6) == 0:
 		s.c = 1 + w.IntN(8)
 	default:
-		s.nestSum = nestSum{-w.IntN(2), []nestTerm{{1, []string{[]string{"n", "m"}[w.IntN(2)]}}}}
+		s.nestSum = nestSum{c: -w.IntN(2), terms: []nestTerm{{1, []string{[]string{"n", "m"}[w.IntN(2)]}}}}
 		s.half = w.IntN(6) == 0
 	}
 	return s
@@ -150,6 +150,10 @@ func (w *overlapNest) bound(outer []string, upper bool) overlapSum {
 func (w *overlapNest) loop(outer []string) *overlapLoop {
 	l := &overlapLoop{v: string(rune('i' + w.inner)), lo: w.bound(outer, false), hi: w.bound(outer, true), step: []int{1, 1, 1, 2, 3, -1, -2}[w.IntN(7)], collapse: 1}
 	w.inner++
+	if len(outer) > 0 && w.IntN(4) == 0 { // a range that moves with a loop around it, and has one width
+		l.lo = overlapSum{nestSum: nestSum{c: w.IntN(5) - 2, terms: []nestTerm{{1 + w.IntN(4)/2 - 2*(w.IntN(4)/3), []string{outer[w.IntN(len(outer))]}}}}}
+		l.hi = overlapSum{nestSum: l.lo.plus(1 + w.IntN(7))}
+	}
 	if w.IntN(8) == 0 {
 		l.step, l.byParam = 0, true
 	}

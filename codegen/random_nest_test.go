@@ -15,13 +15,15 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A nestSum is an integer that is affine in loop variables and parameters: c, and factors of names and products of names.
+// A nestSum is an integer that is affine in loop variables and parameters: c, factors of names and products of names, and the lowest bit of odd.
 type nestSum struct {
 	c     int
 	terms []nestTerm
+	odd   string
 }
 
 type nestTerm struct {
@@ -33,6 +35,9 @@ func (s nestSum) text() string {
 	out := strconv.Itoa(s.c)
 	for _, t := range s.terms {
 		out += fmt.Sprintf(" + %d*%s", t.coef, strings.Join(t.names, "*"))
+	}
+	if s.odd != "" {
+		out += " + " + s.odd + "&1"
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(out, "+ -", "- "), " 1*", " ")
 }
@@ -46,7 +51,15 @@ func (s nestSum) value(env map[string]int) int {
 		}
 		out += x
 	}
+	if s.odd != "" {
+		out += env[s.odd] & 1
+	}
 	return out
+}
+
+// plus is s + c.
+func (s nestSum) plus(c int) nestSum {
+	return nestSum{c: s.c + c, terms: s.terms, odd: s.odd}
 }
 
 // A nestLoop goes from lo to below hi, or, if it counts down, from hi-1 to lo.
@@ -104,12 +117,19 @@ type nestLoad struct {
 // The slices of a nest have so many elements, and subscripts begin at the middle.
 const nestLength = 640
 
+// An outermost loop sometimes steps by so many elements, which is more than a loop inside passes.
+const nestRow = 20
+
 var nestVars = []string{"i", "j", "k"}
 
 // subscript is affine in the variables of the loops, with a product of a parameter sometimes.
 func (w *affineNest) subscript(vars []string) nestSum {
 	s := nestSum{c: nestLength/2 + w.IntN(5) - 2}
-	for _, v := range vars {
+	for d, v := range vars {
+		if d == 0 && len(vars) > 1 && w.IntN(5) == 0 {
+			s.terms = append(s.terms, nestTerm{nestRow, []string{v}})
+			continue
+		}
 		switch w.IntN(6) {
 		case 0:
 		case 1:
@@ -129,7 +149,7 @@ func (w *affineNest) subscript(vars []string) nestSum {
 // bound is one end of a loop: a number, a parameter, or an outer variable.
 func (w *affineNest) bound(outer []string, upper bool) nestSum {
 	if len(outer) > 0 && w.IntN(3) == 0 {
-		return nestSum{w.IntN(2), []nestTerm{{1, []string{outer[w.IntN(len(outer))]}}}}
+		return nestSum{c: w.IntN(2), terms: []nestTerm{{1, []string{outer[w.IntN(len(outer))]}}}}
 	}
 	if !upper {
 		return nestSum{c: w.IntN(3)}
@@ -137,7 +157,22 @@ func (w *affineNest) bound(outer []string, upper bool) nestSum {
 	if w.IntN(6) == 0 {
 		return nestSum{c: 1 + w.IntN(8)}
 	}
-	return nestSum{-w.IntN(2), []nestTerm{{1, []string{[]string{"n", "m"}[w.IntN(2)]}}}}
+	return nestSum{c: -w.IntN(2), terms: []nestTerm{{1, []string{[]string{"n", "m"}[w.IntN(2)]}}}}
+}
+
+// window gives l a range that moves with a loop around it, and the same width in all of its iterations.
+func (w *affineNest) window(l *nestLoop, outer []string) {
+	from := nestTerm{1 - 2*(w.IntN(4)/3), []string{outer[w.IntN(len(outer))]}}
+	switch w.IntN(6) {
+	case 0:
+		from.coef *= 2 + w.IntN(2)
+	case 1:
+		from.names = append(from.names, "m")
+	}
+	l.lo = nestSum{c: w.IntN(5) - 2, terms: []nestTerm{from}}
+	if l.hi = l.lo.plus(1 + w.IntN(7)); w.IntN(4) == 0 {
+		l.hi.terms = append([]nestTerm{{1, []string{"n"}}}, l.hi.terms...)
+	}
 }
 
 func (w *affineNest) nest(prescriptive bool) {
@@ -145,7 +180,13 @@ func (w *affineNest) nest(prescriptive bool) {
 	for d := range depth {
 		l := nestLoop{v: nestVars[d], lo: w.bound(nestVars[:d], false), hi: w.bound(nestVars[:d], true), step: []int{1, 1, 1, 2, 3, -1, -2}[w.IntN(7)]}
 		if d > 0 && l.step != 1 && w.IntN(2) == 0 {
-			l.lo = nestSum{w.IntN(2), []nestTerm{{1 + w.IntN(2), []string{nestVars[w.IntN(d)]}}}}
+			l.lo = nestSum{c: w.IntN(2), terms: []nestTerm{{1 + w.IntN(2), []string{nestVars[w.IntN(d)]}}}}
+		}
+		switch {
+		case d > 0 && w.IntN(3) == 0:
+			w.window(&l, nestVars[:d])
+		case d > 0 && w.IntN(8) == 0:
+			l.lo.odd = nestVars[w.IntN(d)]
 		}
 		switch {
 		case prescriptive && d == 0:
@@ -156,6 +197,10 @@ func (w *affineNest) nest(prescriptive bool) {
 		w.loops = append(w.loops, l)
 	}
 	vars := nestVars[:depth]
+	if !prescriptive && depth > 1 && w.IntN(3) == 0 {
+		w.carried(vars)
+		return
+	}
 	for range 1 + w.IntN(2) {
 		u := nestUpdate{slice: "a", op: []string{"=", "+=", "="}[w.IntN(3)], at: w.subscript(vars)}
 		if !prescriptive {
@@ -168,7 +213,9 @@ func (w *affineNest) nest(prescriptive bool) {
 			}
 			if w.IntN(3) == 0 {
 				x.at.terms = append([]nestTerm{}, u.at.terms...) // a distance that is the same in all iterations
-				x.at.c = u.at.c + w.IntN(5) - 2
+				if x.at.c = u.at.c + w.IntN(9) - 4; w.IntN(2) == 0 && len(u.at.terms) > 0 && u.at.terms[0].coef == nestRow {
+					x.at.c += nestRow * (1 - 2*w.IntN(2))
+				}
 			}
 			u.loads = append(u.loads, x)
 		}
@@ -177,6 +224,25 @@ func (w *affineNest) nest(prescriptive bool) {
 			break
 		}
 	}
+}
+
+// carried makes a nest of which the innermost range moves, and a body that reads, at one distance in all iterations, from the slice that it writes.
+func (w *affineNest) carried(vars []string) {
+	inner := &w.loops[len(w.loops)-1]
+	w.window(inner, vars[:len(vars)-1])
+	inner.step = []int{2, 3, -2, -3, 1}[w.IntN(5)]
+	at := nestSum{c: nestLength / 2}
+	for _, v := range vars {
+		at.terms = append(at.terms, nestTerm{[]int{1, 2, nestRow, nestRow}[w.IntN(4)], []string{v}})
+	}
+	at.terms[len(vars)-1].coef = 1
+	distance := w.IntN(9) - 4
+	for _, t := range at.terms {
+		if t.coef == nestRow && w.IntN(2) == 0 {
+			distance += nestRow * (1 - 2*w.IntN(2))
+		}
+	}
+	w.body = []nestUpdate{{slice: "a", op: "+=", at: at, loads: []nestLoad{{"a", at.plus(distance)}}}}
 }
 
 func (w *affineNest) text() string {
@@ -245,6 +311,93 @@ func TestRandomNests(t *testing.T) {
 	for _, what := range []string{"vector code", "device code", "overlaps that conflict", "overlaps that do not"} {
 		require.Positive(t, f.count[what], what)
 	}
+}
+
+// TestDependences_RandomNests: of a loop in random nests around one slice that is held to be independent, no two iterations touch an element that one of
+// them writes. GOMPSS_RANDOM_NESTS=30m looks for so long.
+func TestDependences_RandomNests(t *testing.T) {
+	t.Parallel()
+	independent, dependent := 0, 0
+	for seed := range seedsOf(t, "GOMPSS_RANDOM_NESTS", 3000) {
+		w := &affineNest{Rand: rand.New(rand.NewPCG(seed, 43))}
+		w.nest(false)
+		for i := range w.body {
+			w.body[i].slice = "a"
+			for j := range w.body[i].loads {
+				w.body[i].loads[j].slice = "a"
+			}
+		}
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + w.text()})
+		require.NoError(t, err, "seed %d\n%s", seed, w.text())
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		d := 0
+		ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+			f, ok := s.(*ir.For)
+			if !ok {
+				return true
+			}
+			if analysis.NewDependences(k).Dependent(f) != "" {
+				dependent++
+			} else {
+				independent++
+				r := rand.New(rand.NewPCG(seed, 9))
+				for range 12 {
+					args := nestArgs(r)
+					require.False(t, w.carries(args, d), "seed %d, %s, loop %s\n%s", seed, scalarsOf(args), f.Var.Name, w.text())
+				}
+			}
+			d++
+			return true
+		})
+	}
+	t.Logf("%d loops are independent, %d are not", independent, dependent)
+	require.Positive(t, independent)
+	require.Positive(t, dependent)
+}
+
+// carries reports whether two iterations of loop d of the nest, in one iteration of the loops around it, touch an element that one of them writes.
+func (w *affineNest) carries(args []any, d int) bool {
+	type place struct{ element, i, j int } // i and j are 0 where loop d is not inside of their loops
+	env := map[string]int{"n": args[0].(int), "m": args[1].(int), "q": args[2].(int)}
+	written, conflict := map[place]map[int]bool{}, false
+	var each func(level int, f func())
+	each = func(level int, f func()) {
+		if level == len(w.loops) {
+			f()
+			return
+		}
+		w.loops[level].each(env, func() { each(level+1, f) })
+	}
+	at := func(s nestSum) place {
+		p := place{element: s.value(env)}
+		if d > 0 {
+			p.i = env["i"]
+		}
+		if d > 1 {
+			p.j = env["j"]
+		}
+		return p
+	}
+	v := w.loops[d].v
+	each(0, func() {
+		for _, u := range w.body {
+			p := at(u.at)
+			if written[p] == nil {
+				written[p] = map[int]bool{}
+			}
+			written[p][env[v]] = true
+		}
+	})
+	each(0, func() {
+		for _, u := range w.body {
+			for _, s := range append([]nestLoad{{at: u.at}}, u.loads...) {
+				by := written[at(s.at)]
+				conflict = conflict || len(by) > 1 || len(by) == 1 && !by[env[v]]
+			}
+		}
+	})
+	return conflict
 }
 
 // checkNest compares every target with Go.
