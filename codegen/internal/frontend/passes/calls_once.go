@@ -116,11 +116,11 @@ func (m callMerger) changesNothing(f *ir.Func) bool {
 		return pure
 	}
 	m[f] = false
-	pure := true
+	pure, own := true, ownMemoryOf(f)
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Assign:
-			pure = pure && ir.RootVar(s.Place) != nil
+			pure = pure && own.holds(s.Place)
 		case *ir.Call:
 			pure = pure && m.changesNothing(s.Fn)
 		case *ir.Decl, *ir.If, *ir.Block, *ir.While, *ir.For, *ir.Break, *ir.Continue, *ir.Return:
@@ -132,4 +132,75 @@ func (m callMerger) changesNothing(f *ir.Func) bool {
 	})
 	m[f] = pure
 	return pure
+}
+
+// ownMemory is the memory that each call of a function has for itself: its variables and
+// parameters. foreign are those of its pointers and slices that may refer to other memory.
+type ownMemory struct{ vars, foreign *ir.VarSet }
+
+func ownMemoryOf(f *ir.Func) ownMemory {
+	own := ownMemory{vars: ir.Declared(f.Body), foreign: ir.AddressTaken(f.Body)}
+	for _, v := range f.Params {
+		own.vars.Add(v)
+		own.foreign.Add(v)
+	}
+	for before := -1; before != own.foreign.Len(); {
+		before = own.foreign.Len()
+		ir.WalkStmts(f.Body, func(s ir.Stmt) bool { own.exclude(s); return true })
+	}
+	return own
+}
+
+// exclude adds to foreign the variables that s gives an address of other memory.
+func (own ownMemory) exclude(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Decl:
+		if s.Init != nil && !own.refersTo(s.Init) {
+			own.foreign.Add(s.Var)
+		}
+	case *ir.Assign:
+		if v := query.RefVar(s.Place); v != nil && !own.refersTo(s.Value) {
+			own.foreign.Add(v)
+		}
+	case *ir.Call:
+		for _, v := range s.Results {
+			if v != nil {
+				own.foreign.Add(v)
+			}
+		}
+	}
+}
+
+// holds reports whether a place is in the memory of the call.
+func (own ownMemory) holds(place ir.Expr) bool {
+	switch e := place.(type) {
+	case *ir.Ref:
+		return own.vars.Has(e.Var)
+	case *ir.Member:
+		return own.holds(e.X)
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Array {
+			return own.holds(e.X)
+		}
+		return own.refersTo(e.X)
+	case *ir.Deref:
+		return own.refersTo(e.X)
+	}
+	return false
+}
+
+// refersTo reports whether a pointer or slice refers to the memory of the call.
+func (own ownMemory) refersTo(address ir.Expr) bool {
+	switch e := address.(type) {
+	case *ir.Ref:
+		return own.vars.Has(e.Var) && !own.foreign.Has(e.Var)
+	case *ir.AddrOf:
+		return own.holds(e.X)
+	case *ir.Reslice:
+		if e.X.Type().Kind == ir.Array {
+			return own.holds(e.X)
+		}
+		return own.refersTo(e.X)
+	}
+	return false
 }
