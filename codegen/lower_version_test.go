@@ -166,3 +166,22 @@ func TestVersions_ThatNeverRun(t *testing.T) {
 		require.Equal(t, left, least, "%s:\n%s", body, l)
 	}
 }
+
+// A version of a loop that holds only where the loop has no iteration was made: rows that follow each other were assumed to be
+// longer than themselves.
+func TestVersions_OfRowsThatHaveNoElements(t *testing.T) {
+	for body, want := range map[string]bool{
+		"y[i*n+j] += y[(i-1)*n+j] + x[i*n+j]":   false,
+		"y[i*n+j] += y[(i-2)*n+j] + x[i*n+j]":   false,
+		"y[i*n+j] += y[(i-1)*n+j+1] + x[i*n+j]": false,
+		"y[i*w+j] += x[i*w+j]":                  true, // a row of w elements may have n of them
+		"y[i*w+j] += y[i*w+j+1] + x[i*w+j]":     true, // and one more
+	} {
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n//omp:target device(acc)\n//omp:task in(x) inout(y)\nfunc K(n, w int, x, y []int) {\n" +
+			"//omp:loop\nfor i := 2; i < n; i++ {\nfor j := 0; j < n; j++ { " + body + " }\n}\n}\n"})
+		require.NoError(t, err, body)
+		text := lowerKernel(t, p, "K", codegen.LowerOptions{}).Explain()
+		require.NotContains(t, text, "n <= 0", body)
+		require.Equal(t, want, regexp.MustCompile(`k.go:7:1: loop i -> two versions`).MatchString(text), "%s:\n%s", body, text)
+	}
+}

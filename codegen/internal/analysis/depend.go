@@ -438,7 +438,7 @@ func (m *Dependences) stepsBeyond(f *ir.For, coef affine.Form, diff extent) bool
 	}
 	p := &Prover{}
 	above, beneath := reach.AddConst(-1).Sub(diff.hi), reach.AddConst(-1).Add(diff.lo)
-	return p.notNegative(above) && p.notNegative(beneath) || m.stepIsCount(reach, diff) || m.supposeRoom(f, coef, above, beneath)
+	return p.notNegative(above) && p.notNegative(beneath) || m.stepIsCount(reach, diff) || m.supposeRoom(f, coef, reach, above, beneath)
 }
 
 // keeps reports whether the variables in forms have the same values in all iterations of f.
@@ -515,16 +515,19 @@ func loopsTo(list []ir.Stmt, f *ir.For) []*ir.For {
 
 // supposeRoom reports whether all forms may be assumed not to be negative, by means of runtime
 // tests: a row of coef elements is longer than the part of it that an iteration accesses. The tests
-// also exclude wrapping, so forms may have only few variables.
-func (m *Dependences) supposeRoom(f *ir.For, coef affine.Form, forms ...affine.Form) bool {
+// also exclude wrapping, so forms may have only few variables. They are of no use if a form is
+// negative where reach, the distance of a step, is positive, or f has two iterations.
+func (m *Dependences) supposeRoom(f *ir.For, coef, reach affine.Form, forms ...affine.Form) bool {
 	if _, isConst := coef.Const(); isConst {
 		return false // the test would compare with the length of the loop
 	}
+	b := boundsOfAll([]*ir.For{f})[0]
+	way := b.Hi.Sub(b.Lo)
 	var conds []ir.Expr
 	for _, a := range forms {
 		if c, isConst := a.Const(); isConst && c >= 0 {
 			continue
-		} else if isConst || len(a.Terms) > 6 {
+		} else if isConst || len(a.Terms) > 6 || negativeBeyond(a, reach) || negativeBeyond(a, way) {
 			return false
 		}
 		for _, t := range a.Terms {
@@ -540,6 +543,21 @@ func (m *Dependences) supposeRoom(f *ir.For, coef affine.Form, forms ...affine.F
 		conds = append(conds, NotNegativeTest(a, f.At))
 	}
 	return m.SupposeAll(conds...)
+}
+
+// negativeBeyond reports whether a is negative wherever b is positive: a = c - k*b, with c < k.
+func negativeBeyond(a, b affine.Form) bool {
+	for _, r := range b.Terms {
+		for _, t := range a.Terms {
+			if len(r.Atoms) == 0 || !slices.Equal(r.Atoms, t.Atoms) {
+				continue
+			}
+			k := -(t.Coef / r.Coef)
+			c, isConst := a.Add(b.Mul(affine.Constant(k))).Const()
+			return k > 0 && isConst && c < k
+		}
+	}
+	return false
 }
 
 // NotNegativeTest returns the condition a >= 0, with negative terms moved to the other side.
