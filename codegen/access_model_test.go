@@ -24,6 +24,14 @@ type nest struct {
 	loops  []*ir.For
 	uses   []use
 	shape  []ir.Expr
+	// sum is what a loop of the nest adds to, nil for nothing.
+	sum *sum
+}
+
+// A sum is an element that the loop at a level reduces: devices read and write it even where that loop has no iteration.
+type sum struct {
+	use
+	level int
 }
 
 type use struct {
@@ -67,6 +75,25 @@ func drawNest(t *rapid.T) *nest {
 	}
 	n.build()
 	return n
+}
+
+// reduce lets a loop of the nest add to an element, which those around it choose.
+func (n *nest) reduce(t *rapid.T) {
+	if len(n.loops) == 0 || rapid.Bool().Draw(t, "plain") {
+		return
+	}
+	level := rapid.IntRange(0, len(n.loops)-1).Draw(t, "level")
+	u := use{id: len(n.uses), add: rapid.Int64Range(0, 2).Draw(t, "place"), guard: -1}
+	for i := range n.loops {
+		u.coefs, u.rows = append(u.coefs, 0), append(u.rows, 0)
+		if i < level {
+			u.coefs[i] = rapid.SampledFrom([]int64{0, 1, 1, 2}).Draw(t, "coef")
+		}
+	}
+	n.sum = &sum{use: u, level: level}
+	n.loops[level].Directive = &ir.Directive{Parts: ir.Parallel | ir.Workshare, Sharing: ir.Sharing{Reductions: []ir.Reduction{{Op: ir.Add, Place: n.place(u)}}}}
+	inner := n.loops[len(n.loops)-1]
+	inner.Body = append(inner.Body, &ir.Assign{Place: n.place(u), Value: arithmetic(ir.Add, n.place(u), integer(1))})
 }
 
 // A bound is a condition: the variable of a loop compared with a parameter or, from number 3 on, a loop's.
@@ -123,16 +150,21 @@ func (n *nest) drawLoop(t *rapid.T, i int) *ir.For {
 	return &ir.For{Var: v, Lo: lo, Hi: hi, Step: integer(step), Rel: ir.Lt}
 }
 
+// place is the element that u touches.
+func (n *nest) place(u use) ir.Expr {
+	index := integer(u.add)
+	for i, l := range n.loops {
+		index = arithmetic(ir.Add, index, arithmetic(ir.Mul, integer(u.coefs[i]), reference(l.Var)))
+		index = arithmetic(ir.Add, index, arithmetic(ir.Mul, arithmetic(ir.Mul, integer(u.rows[i]), reference(l.Var)), reference(n.params[2])))
+	}
+	return &ir.Index{X: reference(n.x), I: index, Checked: true}
+}
+
 func (n *nest) build() {
 	var body []ir.Stmt
 	for _, u := range n.uses {
-		index := integer(u.add)
-		for i, l := range n.loops {
-			index = arithmetic(ir.Add, index, arithmetic(ir.Mul, integer(u.coefs[i]), reference(l.Var)))
-			index = arithmetic(ir.Add, index, arithmetic(ir.Mul, arithmetic(ir.Mul, integer(u.rows[i]), reference(l.Var)), reference(n.params[2])))
-		}
 		var s ir.Stmt
-		place := &ir.Index{X: reference(n.x), I: index, Checked: true}
+		place := n.place(u)
 		if u.write {
 			s = &ir.Assign{Place: place, Value: integer(1)}
 		} else {
@@ -161,6 +193,14 @@ func (n *nest) run(values []int64, f func(u use, at int64)) {
 }
 
 func (n *nest) loop(values, vars []int64, f func(u use, at int64)) {
+	if n.sum != nil && n.sum.level == len(vars) {
+		at := n.sum.add
+		for i, v := range vars {
+			at += n.sum.coefs[i] * v
+		}
+		f(use{id: n.sum.id}, at)
+		f(use{id: n.sum.id, write: true}, at)
+	}
 	if len(vars) == len(n.loops) {
 		for _, u := range n.uses {
 			at := u.add
@@ -195,6 +235,7 @@ func (n *nest) loop(values, vars []int64, f func(u use, at int64)) {
 func TestInferredAccessesHoldEveryTouch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawNest(t)
+		n.reduce(t)
 		shapes := map[*ir.Var][]ir.Expr{n.x: n.shape}
 		if n.shape == nil {
 			shapes = nil
