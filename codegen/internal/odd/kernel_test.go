@@ -323,9 +323,9 @@ func (g *gen) reduced() *reduction {
 	from = t.name + "(" + from + ")"
 	r.clause = r.name
 	switch base := r.name; {
-	case t.kind == boolean || g.chance(60):
+	case g.chance(60):
 		g.line("%s := %s", base, from)
-	case g.chance(40):
+	case t.kind != boolean && g.chance(40):
 		n := 2 + g.IntN(4)
 		g.line("%s := [%d]%s{%s, 1: %s}", base, n, t.name, from, from)
 		r.parts, r.width = n, n

@@ -639,6 +639,50 @@ func K_9000093(n int, w int, out2 []int32, ix []int32, lo uint64, hi uint64) {
 	}
 }
 
+// The operand of || is a helper, and what it updates an element: the clause was said to forbid what it asks for.
+
+func help_9000094(x []int32, i int) bool {
+	if x[i] < 0 {
+		return x[i]&3 == 0
+	}
+	return x[i+1] > 3
+}
+
+//omp:target device(acc, smp)
+//omp:task in(in3) inout(out4)
+func K_9000094(n, w int, in3 []int32, out4 []bool) {
+	if len(out4) < 2 {
+		return
+	}
+	//omp:teams distribute parallel for reduction(||: out4[0]) reduction(&&: out4[1])
+	for i := 0; i < n*w; i++ {
+		out4[0] = out4[0] || help_9000094(in3, i)
+		out4[1] = out4[1] && (help_9000094(in3, i) || in3[i] > 1)
+	}
+}
+
+// The same of a field, and of an element that no clause names.
+
+func help_9000095(x []int32, i int) bool {
+	if x[i] < 0 {
+		return x[i]&3 == 0
+	}
+	return x[i] > 3
+}
+
+//omp:target device(acc, smp)
+func K_9000095(n, w int, in3 []int32, out4 []bool) {
+	var s struct{ a, b bool }
+	//omp:teams distribute parallel for reduction(||: s.b)
+	for i := 0; i < min(n*w, len(out4)); i++ {
+		s.b = s.b || help_9000095(in3, i)
+		out4[i] = out4[i] && help_9000095(in3, i)
+	}
+	if s.b && len(out4) > 0 {
+		out4[0] = !out4[0]
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -1266,4 +1310,48 @@ func K_9000093(n int, w int, out2 []int32, ix []int32, lo uint64, hi uint64) {
 	}
 }
 `, K_9000093, []any{}},
+	{9000094, `// The operand of || is a helper, and what it updates an element: the clause was said to forbid what it asks for.
+
+func help_9000094(x []int32, i int) bool {
+	if x[i] < 0 {
+		return x[i]&3 == 0
+	}
+	return x[i+1] > 3
+}
+
+//omp:target device(acc, smp)
+//omp:task in(in3) inout(out4)
+func K_9000094(n, w int, in3 []int32, out4 []bool) {
+	if len(out4) < 2 {
+		return
+	}
+	//omp:teams distribute parallel for reduction(||: out4[0]) reduction(&&: out4[1])
+	for i := 0; i < n*w; i++ {
+		out4[0] = out4[0] || help_9000094(in3, i)
+		out4[1] = out4[1] && (help_9000094(in3, i) || in3[i] > 1)
+	}
+}
+`, K_9000094, []any{}},
+	{9000095, `// The same of a field, and of an element that no clause names.
+
+func help_9000095(x []int32, i int) bool {
+	if x[i] < 0 {
+		return x[i]&3 == 0
+	}
+	return x[i] > 3
+}
+
+//omp:target device(acc, smp)
+func K_9000095(n, w int, in3 []int32, out4 []bool) {
+	var s struct{ a, b bool }
+	//omp:teams distribute parallel for reduction(||: s.b)
+	for i := 0; i < min(n*w, len(out4)); i++ {
+		s.b = s.b || help_9000095(in3, i)
+		out4[i] = out4[i] && help_9000095(in3, i)
+	}
+	if s.b && len(out4) > 0 {
+		out4[0] = !out4[0]
+	}
+}
+`, K_9000095, []any{}},
 }

@@ -2,29 +2,33 @@ package assigns
 
 import (
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// decides writes v = v || e, whose e needs statements of its own, as if !v { ...; v = e }, and v =
-// v && e as if v { ...; v = e }: reductions know these forms. It reports whether the assignment is
-// of this kind.
+// decides writes p = p || e, whose e needs statements of its own, as if !p { ...; p = e }, and p =
+// p && e as if p { ...; p = e }: reductions know these forms. It reports whether the assignment is
+// of this kind. Place p is a variable, or an element or field that the statements do not move.
 func (b *Assigner) decides(place, value ir.Expr, at ir.Pos) bool {
 	n := len(b.Out)
-	v, cond := query.RefVar(place), query.RefVar(value)
-	if v == nil || cond == nil || n < 2 {
+	cond := query.RefVar(value)
+	if cond == nil || n < 2 {
 		return false
 	}
 	first, ok := b.Out[n-2].(*ir.Decl)
 	test, is := b.Out[n-1].(*ir.If)
-	if !ok || !is || first.Var != cond || query.RefVar(first.Init) != v || len(test.Else) > 0 {
+	if !ok || !is || first.Var != cond || !query.Same(first.Init, place) || len(test.Else) > 0 {
 		return false
 	}
 	last := len(test.Then) - 1
 	set, ok := test.Then[last].(*ir.Assign)
-	if !ok || query.RefVar(set.Place) != cond || mentions(test.Then[:last], v) || ir.ExprVars(set.Value).Has(v) {
+	if !ok || query.RefVar(set.Place) != cond || !stays(place, test.Then[:last]) {
 		return false
 	}
-	op := ir.Expr(&ir.Ref{Var: v, At: at})
+	if v := query.RefVar(place); v != nil && (ir.Used(test.Then[:last]).Has(v) || ir.ExprVars(set.Value).Has(v)) {
+		return false
+	}
+	op := build.Copy(place)
 	if _, not := test.Cond.(*ir.Unary); not {
 		op = &ir.Unary{Op: ir.Not, X: op, At: at}
 	}
@@ -33,6 +37,30 @@ func (b *Assigner) decides(place, value ir.Expr, at ir.Pos) bool {
 	return true
 }
 
-func mentions(list []ir.Stmt, v *ir.Var) bool {
-	return ir.Used(list).Has(v) || ir.Assigned(list).Has(v)
+// stays reports whether place is the same place in front of list and behind it.
+func stays(place ir.Expr, list []ir.Stmt) bool {
+	changed, fixed := ir.Assigned(list), true
+	for _, v := range ir.ExprVars(place).List() {
+		fixed = fixed && !changed.Has(v)
+	}
+	loads := false
+	query.OperandsOf(place, func(e ir.Expr) { loads = loads || !query.LoadFree(e) })
+	return fixed && (!loads || !stores(list))
+}
+
+// stores reports whether list, or a function that it calls, changes anything but variables.
+func stores(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Assign:
+			found = found || query.RefVar(s.Place) == nil
+		case *ir.Call:
+			found = found || stores(s.Fn.Body)
+		case *ir.Atomic, *ir.Construct:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
