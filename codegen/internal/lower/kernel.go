@@ -531,8 +531,11 @@ func failsAlone(l *lowering, s *segment, st ir.Stmt) bool {
 }
 
 // computedAgain reports whether another segment recomputes v from known values in its own
-// declaration.
+// declaration. The value of a variable that sequential code assigns is not that of its declaration.
 func computedAgain(l *lowering, s *segment, v *ir.Var) bool {
+	if slices.ContainsFunc(l.segments, func(o *segment) bool { return !o.construct && ir.Assigned(o.list).Has(v) }) {
+		return false
+	}
 	return slices.ContainsFunc(l.segments, func(o *segment) bool {
 		return o != s && o.construct && l.Scratch[v] == nil && o.known[v] != nil && slices.Contains(l.outside(o), v)
 	})

@@ -683,6 +683,18 @@ func K_9000095(n, w int, in3 []int32, out4 []bool) {
 	}
 }
 
+// A divisor is 0 in what a variable is before sequential code gives it another value: a device made no check.
+
+//omp:target device(acc, smp)
+func K_9000096(n, w int, out2 []int32, k4 int32, k5 uint8) {
+	v := 7 / (k4 & 1)
+	v = -1
+	//omp:teams distribute parallel for
+	for i := 0; i < min(n*w, len(out2)); i++ {
+		out2[i] = v + int32(k5)
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -1354,4 +1366,16 @@ func K_9000095(n, w int, in3 []int32, out4 []bool) {
 	}
 }
 `, K_9000095, []any{}},
+	{9000096, `// A divisor is 0 in what a variable is before sequential code gives it another value: a device made no check.
+
+//omp:target device(acc, smp)
+func K_9000096(n, w int, out2 []int32, k4 int32, k5 uint8) {
+	v := 7 / (k4 & 1)
+	v = -1
+	//omp:teams distribute parallel for
+	for i := 0; i < min(n*w, len(out2)); i++ {
+		out2[i] = v + int32(k5)
+	}
+}
+`, K_9000096, []any{}},
 }
