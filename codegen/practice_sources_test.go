@@ -16,3 +16,6 @@ var practiceFields string
 
 //go:embed apart_kernels_test.go
 var apartSource string
+
+//go:embed border_kernels_test.go
+var borderSource string

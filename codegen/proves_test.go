@@ -45,7 +45,19 @@ func (w *affineWriter) index(depth int) string {
 		return w.value()
 	}
 	x, y := w.index(depth-1), w.value()
-	switch w.number(0, 19) {
+	switch w.number(0, 25) {
+	case 20:
+		return w.pick("clamp", "bounded") + "(" + x + ", " + w.pick("0", "0", "1", y) + ", " + w.pick("n-1", "m-1", "len(x)-1", "7", y) + ")"
+	case 21:
+		return w.pick("wrap", "floor", "next", "of") + "(" + x + ", " + w.pick("n", "m", "len(x)", "8", y) + ")"
+	case 22:
+		return "((" + x + w.pick(" + 1", " + n - 1", " - 1 + n", " + m") + ")%" + w.pick("n", "m", "8") + ")"
+	case 23:
+		return "int(x[" + x + "])"
+	case 24:
+		return "max(min(" + x + ", " + w.pick("n-1", "len(x)-1") + "), 0)"
+	case 25:
+		return "int(narrow(int32(" + x + "), c))"
 	case 16:
 		return "(" + x + "<<1 | " + w.pick("1", "0", y+"&1") + ")"
 	case 17:
@@ -76,6 +88,49 @@ func (w *affineWriter) index(depth int) string {
 		return "(" + x + " >> 1)"
 	}
 	return x
+}
+
+// changed writes a variable that later statements change, on some paths.
+func (w *affineWriter) changed() {
+	v, x := w.fresh(), w.index(w.number(0, 2))
+	if w.number(0, 3) == 0 {
+		fmt.Fprintf(&w.b, "var %s int\nif %s {\n%s = %s\n} else {\n%s = %s\n}\n", v, w.condition(), v, x, v, w.index(1))
+	} else {
+		fmt.Fprintf(&w.b, "%s := %s\n", v, x)
+	}
+	for range w.number(0, 3) {
+		w.change(v)
+	}
+	fmt.Fprintf(&w.b, "x[%s]++\n", w.pick(v, v, v, v+"+1", v+" - 1", v+"*m + "+w.value()))
+	w.vars = append(w.vars, v)
+}
+
+// change writes a statement that may change v.
+func (w *affineWriter) change(v string) {
+	of := []string{v, w.value()}
+	cond := w.pick(v+" < 0", v+" == n", v+" != n", v+" >= n", v+" > n-1", v+" == len(x)", v+" >= len(x)", v+" < "+of[1], v+" != "+of[1], of[1]+" == 0", of[1]+" != 0", of[1]+" < n-1",
+		v+" < 0 || "+v+" >= n", v+" > 0 && "+v+" <= m", w.condition())
+	to := func() string {
+		return v + w.pick(" = 0", " = n-1", " += n", " -= n", " = len(x)-1", " = "+w.value(), "++", "--", " += "+w.value(), " = "+w.index(1))
+	}
+	switch w.number(0, 9) {
+	case 0:
+		fmt.Fprintf(&w.b, "if %s {\n%s\n} else {\n%s\n}\n", cond, to(), to())
+	case 1:
+		fmt.Fprintf(&w.b, "if %s {\n%s\n} else if %s {\n%s\n}\n", cond, to(), w.condition(), to())
+	case 2:
+		fmt.Fprintf(&w.b, "switch {\ncase %s:\n%s\nif %s {\nbreak\n}\n%s\ncase %s:\n%s\n}\n", cond, to(), w.condition(), to(), w.condition(), to())
+	case 3:
+		fmt.Fprintf(&w.b, "for q := 0; q < %s; q++ {\nif %s {\n%s\n}\nx[%s]++\n%s\n}\n", w.pick("2", "n"), cond, w.pick("break", "continue", to()), w.pick(v, "q"), w.pick("", to()))
+	case 4:
+		fmt.Fprintf(&w.b, "for x[0] > 7 {\nif %s {\nbreak\n}\n%s\nx[0]--\n}\n", cond, to())
+	case 5:
+		fmt.Fprintf(&w.b, "if %s {\nx[%s]++\n%s\nx[%s]++\n}\n", cond, v, to(), v)
+	case 6:
+		fmt.Fprintf(&w.b, "%s\n", to())
+	default:
+		fmt.Fprintf(&w.b, "if %s {\n%s\n}\n", cond, to())
+	}
 }
 
 // loop draws the head of a loop and its variable.
@@ -112,7 +167,13 @@ func (w *affineWriter) loop() (head, variable string) {
 // condition draws what is in front of an access.
 func (w *affineWriter) condition() string {
 	x, y := w.value(), w.value()
-	switch w.number(0, 7) {
+	switch w.number(0, 10) {
+	case 8:
+		return x + " != " + y
+	case 9:
+		return x + " > 0 && " + x + " <= m"
+	case 10:
+		return x + " != n && " + x + " < " + y
 	case 0:
 		return x + " > 0"
 	case 1:
@@ -139,7 +200,9 @@ func (w *affineWriter) statements(depth int) {
 
 func (w *affineWriter) statement(depth int) {
 	before := len(w.vars)
-	switch k := w.number(0, 11); {
+	switch k := w.number(0, 14); {
+	case k >= 12:
+		w.changed()
 	case depth > 0 && k < 6:
 		head, v := w.loop()
 		w.b.WriteString(head + " {\n")
@@ -165,7 +228,12 @@ func (w *affineWriter) statement(depth int) {
 
 // text draws a kernel.
 func (w *affineWriter) text() string {
-	w.b.WriteString("package k\n\nfunc at(j, k, w int) int {\nr := j * w\nreturn r + k\n}\n\nfunc fill(s []int32, a, b int) {\nfor q := a; q < b; q++ {\ns[q]++\n}\n}\n\n" +
+	w.b.WriteString("package k\n\nfunc at(j, k, w int) int {\nr := j * w\nreturn r + k\n}\n\n" +
+		"func clamp(v, lo, hi int) int {\nreturn max(lo, min(v, hi))\n}\n\nfunc bounded(v, lo, hi int) int {\nif v < lo {\nreturn lo\n}\nif v > hi {\nreturn hi\n}\nreturn v\n}\n\n" +
+		"func wrap(v, n int) int {\nif v < 0 {\nv += n\n}\nif v >= n {\nv -= n\n}\nreturn v\n}\n\nfunc floor(v, n int) int {\nr := v % n\nif r < 0 {\nr += n\n}\nreturn r\n}\n\n" +
+		"func next(v, n int) int {\nfor q := 0; q < n; q++ {\nif q == v {\nreturn q\n}\n}\nif v == n {\nreturn 0\n} else if v < 0 {\nreturn n - 1\n}\nreturn v\n}\n\n" +
+		"func of(v, n int) int {\nt := v\nif t != 0 {\nt--\n}\nreturn min(t, n)\n}\n\n" +
+		"func narrow(v, n int32) int32 {\nv++\nif v == n {\nv = 0\n}\nreturn v\n}\n\nfunc fill(s []int32, a, b int) {\nfor q := a; q < b; q++ {\ns[q]++\n}\n}\n\n" +
 		"//omp:target device(acc)\n//omp:task inout(x)\nfunc K(n, m, s int, c int32, x []int32) {\nvar t [8]int32\nh := n + 2\nt[0] += int32(h)\n")
 	w.vars = []string{"h"}
 	w.statements(3)

@@ -43,6 +43,7 @@ type Prover struct {
 type Fact struct {
 	Form, X, Y affine.Form
 	Bound      bool
+	Unequal    bool // X and Y differ: it holds where Form is known to be at least -1
 }
 
 // Plain reports whether the comparison compares atoms or constants, and no results of arithmetic,

@@ -264,6 +264,7 @@ func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 func (c *Collector) Stmts(list []ir.Stmt) {
 	for i, s := range list {
 		if w, ok := s.(*ir.While); ok && i > 0 && c.Sites != nil && (counterFinder{c}).counted(list[i-1], w) {
+			valueFlow{c}.drop(w)
 			continue
 		}
 		undo := c.freeze(s)
@@ -272,10 +273,17 @@ func (c *Collector) Stmts(list []ir.Stmt) {
 		undo()
 		if skips, ok := s.(*ir.If); ok && (c.Sites == nil || c.Sites.Reaches) && !jumps && len(skips.Else) == 0 && onlyContinues(skips.Then) {
 			c.jumps = false
-			c.branches.turn(skips.Cond, c.passed)
+			var facts []Fact
+			if c.Sites != nil {
+				facts = c.Sites.passed[0]
+			}
+			c.branches.turn(skips.Cond, c.passed, facts)
 			c.Stmts(list[i+1:])
 			c.branches.pop()
 			c.jumps = true
+			return
+		}
+		if (valueFlow{c}).behind(s, list[i+1:]) {
 			return
 		}
 	}
@@ -296,46 +304,56 @@ func (c *Collector) stmt(s ir.Stmt) {
 	case *ir.Decl:
 		c.read(s.Init)
 		c.decl(s)
+		valueFlow{c}.assign(s.Var, s.Init)
 		c.jumps = c.jumps || query.IsBadStmt(s) // the source of a BadStmt may be a jump
 	case *ir.Assign:
 		c.read(s.Value)
 		c.store(s.Place, false)
 		if r, ok := s.Place.(*ir.Ref); ok && c.once.Has(r.Var) {
 			c.set(r.Var, s.Value)
+		} else if ok {
+			valueFlow{c}.assign(r.Var, s.Value)
 		}
 	case *ir.Atomic:
 		c.atomic(s)
+		valueFlow{c}.drop(s)
 	case *ir.Call:
 		c.call(s)
 	case *ir.If:
 		c.read(s.Cond)
-		c.branches.push(s.Cond, len(c.Loops))
-		c.Stmts(s.Then)
-		c.branches.turn(c.branches.pop())
-		c.Stmts(s.Else)
-		_, c.passed = c.branches.pop()
+		valueFlow{c}.branch(s)
 	case *ir.While:
-		c.branches.push(s.Cond, len(c.Loops))
+		valueFlow{c}.drop(s)
+		c.branches.push(s.Cond, len(c.Loops), valueFlow{c}.facts(s.Cond, true))
 		outer := c.jumps
 		c.nest(s)
 		c.jumps = outer || Leaves(s.Body, s.Label, false)
 		c.branches.pop()
+		valueFlow{c}.drop(s)
 	case *ir.For:
 		c.forLoop(s)
+		valueFlow{c}.drop(s)
 	case *ir.Block:
 		outer := c.jumps
 		c.nest(s)
+		valueFlow{c}.dropBroken(s)
 		c.jumps = outer || Leaves(s.Body, s.Label, false)
 	case *ir.Construct:
 		checker{c}.checkedPlaces(s.Directive)
+		valueFlow{c}.drop(s)
 		c.in = append(c.in, s)
 		c.nest(s)
 		c.in = c.in[:len(c.in)-1]
+		valueFlow{c}.drop(s)
 	case *ir.Break, *ir.Continue, *ir.Return:
 		c.nest(s)
+		if r, ok := s.(*ir.Return); ok {
+			valueFlow{c}.returns(r)
+		}
 		c.jumps = true
 	default:
 		c.nest(s)
+		valueFlow{c}.drop(s)
 	}
 }
 
@@ -354,6 +372,7 @@ func (c *Collector) forLoop(s *ir.For) {
 	checker{c}.checkedPlaces(s.Directive)
 	checker{c}.checkedStep(s)
 	c.Loops = append(c.Loops, c.RangeOf(s))
+	valueFlow{c}.drop(s)
 	if s.Directive != nil {
 		c.in = append(c.in, s)
 	}
@@ -394,6 +413,7 @@ func (c *Collector) call(s *ir.Call) {
 			return
 		}
 	}
+	valueFlow{c}.enter(len(s.Results))
 	c.Stmts(s.Fn.Body)
 	c.jumps = jumps // a return in the function only ends the function
 	c.returned(s)
@@ -437,6 +457,8 @@ func (c *Collector) bind(param *ir.Var, arg ir.Expr) {
 	delete(c.views, param)
 	if !c.Mutable.Has(param) {
 		c.set(param, arg)
+	} else {
+		valueFlow{c}.assign(param, arg)
 	}
 }
 
@@ -477,7 +499,7 @@ func (c *Collector) read(e ir.Expr) {
 
 // under collects the loads of an expression that is evaluated only where cond holds.
 func (c *Collector) under(cond, e ir.Expr) {
-	c.branches.push(cond, len(c.Loops))
+	c.branches.push(cond, len(c.Loops), valueFlow{c}.facts(cond, true))
 	c.read(e)
 	c.branches.pop()
 }
@@ -493,19 +515,22 @@ type side struct {
 type branches struct {
 	conds     []ir.Expr
 	sides     []side              // the branch of each of conds
+	facts     [][]Fact            // of each of conds, where values are followed
 	tests     int                 // the number of conditions so far
 	negations map[ir.Expr]ir.Expr // the same negation for each visit of a condition
 }
 
 // push records that the following code, inside depth loops, is executed only if cond holds.
-func (b *branches) push(cond ir.Expr, depth int) {
+func (b *branches) push(cond ir.Expr, depth int, facts []Fact) {
 	b.tests++
+	b.facts = append(b.facts, facts)
 	b.conds, b.sides = append(b.conds, cond), append(b.sides, side{Test: b.tests, Depth: depth})
 }
 
 // turn records that the following code is executed only if cond, an earlier condition with branch
 // met, does not hold.
-func (b *branches) turn(cond ir.Expr, met side) {
+func (b *branches) turn(cond ir.Expr, met side, facts []Fact) {
+	b.facts = append(b.facts, facts)
 	if b.negations[cond] == nil {
 		b.negations[cond] = negation(cond)
 	}
@@ -517,7 +542,7 @@ func (b *branches) turn(cond ir.Expr, met side) {
 func (b *branches) pop() (ir.Expr, side) {
 	n := len(b.conds) - 1
 	cond, of := b.conds[n], b.sides[n]
-	b.conds, b.sides = b.conds[:n], b.sides[:n]
+	b.conds, b.sides, b.facts = b.conds[:n], b.sides[:n], b.facts[:n]
 	return cond, of
 }
 
@@ -562,7 +587,7 @@ func (c *Collector) place(e ir.Expr, write, atomic bool) {
 		return
 	}
 	c.Out = append(c.Out, Reach{Base: v.Base, Index: v.Off, Inside: c.indicesInside(e), Write: write, Atomic: atomic, At: e.Pos(), Expr: e,
-		Facts: c.factsWithSides(c.branches.conds), Part: c.partOfElement(e), Extent: c.extentOf(e),
+		Facts: valueFlow{c}.here(), Part: c.partOfElement(e), Extent: c.extentOf(e),
 		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.branches.conds), Sides: slices.Clone(c.branches.sides), In: append([]ir.Stmt(nil), c.in...), Phase: c.phase()})
 }
 

@@ -27,6 +27,7 @@ func (cf counterFinder) counted(before ir.Stmt, w *ir.While) bool {
 	if !ok || !ir.IsRef(step.X, d.Var) {
 		return false
 	}
+	valueFlow(cf).drop(w)
 	cf.of.Sites.counters[d.Var] = true
 	defer delete(cf.of.Sites.counters, d.Var)
 	l, ok := cf.rangeOfCounter(d, w, step)
@@ -159,7 +160,7 @@ func (c *Collector) sharedChange(v *ir.Var) bool {
 		return false
 	}
 	inner := c.in[len(c.in)-1]
-	return !ir.Declared([]ir.Stmt{inner}).Has(v) && !c.inHelper(v) && ir.Assigned(c.in[:1]).Has(v)
+	return !HasCopy(ir.DirectiveOf(inner), v) && !ir.Declared([]ir.Stmt{inner}).Has(v) && !c.inHelper(v) && ir.Assigned(c.in[:1]).Has(v)
 }
 
 // inHelper reports whether v is a variable of a function that the kernel calls. Each call has its

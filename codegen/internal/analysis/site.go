@@ -24,13 +24,16 @@ type SiteFinder struct {
 	lengths  map[*ir.Var]affine.Form // of slice variables that the kernel declares
 	set      map[*ir.Var]affine.Form // 1 for pointer variables that the kernel declares and that are not nil
 	counters map[*ir.Var]bool        // variables that change only at the end of an enclosing loop
-	frozen   map[*ir.Var]affine.Form // in the current statement, the values of variables that change elsewhere
+	frozen   map[*ir.Var]affine.Form // the current values of variables that change
 	Derived  map[*ir.Var]*Derivation
 	Order    []*Derivation // in order of creation: a derivation may refer to earlier ones
 	List     []Site
 	Open     map[ir.Expr]bool // sites whose needs are unknown in at least one execution
 	calls    int
-	Reaches  bool // the collector looks for memory references only, and not for sites
+	// of the If that was left last: the facts where its condition does not hold, and where it does
+	passed  [2][]Fact
+	frames  []callFrame // of the functions that are visited, outermost first
+	Reaches bool        // the collector looks for memory references only, and not for sites
 }
 
 // maxCalls limits the number of calls that a collector follows. Nested calls multiply: the body of
@@ -39,11 +42,12 @@ const maxCalls = 4096
 
 // A Derivation is a variable that represents the result of an operation on two forms.
 type Derivation struct {
-	Var  *ir.Var
-	Op   DerivedOp
-	X, Y affine.Form
-	T    *ir.Type // the type of the operation
-	Host ir.Expr  // the result as an expression of kernel parameters; nil if there is none
+	Var    *ir.Var
+	Op     DerivedOp
+	X, Y   affine.Form
+	T      *ir.Type      // the type of the operation
+	Either []Alternative // of DerivedEither
+	Host   ir.Expr       // the result as an expression of kernel parameters; nil if there is none
 }
 
 // A DerivedOp is an operation whose result is not affine, but has known bounds.
@@ -58,6 +62,7 @@ const (
 	DerivedMax                     // max(x, y)
 	DerivedNarrow                  // x, which must fit in type t
 	DerivedAny                     // any value from x to y, both constants
+	DerivedEither                  // one of several values
 )
 
 // FindSites returns the sites of k: in List with their forms, in Open those whose needs are unknown
@@ -93,7 +98,7 @@ func (k checker) site(at ir.Expr, needs ...affine.Form) {
 			return
 		}
 	}
-	k.of.Sites.List = append(k.of.Sites.List, Site{At: at, Needs: needs, Loops: slices.Clone(k.of.Loops), Conds: k.of.factsWithSides(k.of.branches.conds)})
+	k.of.Sites.List = append(k.of.Sites.List, Site{At: at, Needs: needs, Loops: slices.Clone(k.of.Loops), Conds: slices.Concat(k.of.branches.facts...)})
 }
 
 // checkedIndex records the bounds check of an index.
@@ -244,15 +249,20 @@ func (c *Collector) length(v *ir.Var, value ir.Expr) {
 // returned records the results of a call as forms, if the only return of the called function is its
 // last statement. Otherwise it removes the earlier forms.
 func (c *Collector) returned(s *ir.Call) {
-	values := resultsOf(s.Fn.Body)
+	values, forms := resultsOf(s.Fn.Body), valueFlow{c}.leave(s)
 	for i, v := range s.Results {
-		if v == nil || !c.once.Has(v) {
-			continue
-		}
-		if values != nil {
+		switch {
+		case v == nil:
+		case !c.once.Has(v):
+			if c.Sites != nil {
+				valueFlow{c}.set(v, forms[i])
+			}
+		case values != nil:
 			c.set(v, values[i])
-		} else {
-			c.unknown(v)
+		default:
+			if c.unknown(v); forms[i].Known() {
+				c.defs[v] = forms[i]
+			}
 		}
 	}
 }

@@ -48,6 +48,12 @@ func (b *siteBuilder) boundedForm(a affine.Form) bounded {
 func (b *siteBuilder) boundedValue(d *analysis.Derivation) (out bounded) {
 	x, y := b.boundedForm(d.X), b.boundedForm(d.Y)
 	switch d.Op {
+	case analysis.DerivedEither:
+		out = bounded{true, true}
+		for _, a := range d.Either {
+			of := b.boundedUnder(a)
+			out = bounded{out.below && of.below, out.above && of.above}
+		}
 	case analysis.DerivedAny:
 		out = boundedAny(d)
 	case analysis.DerivedMin:
@@ -78,6 +84,18 @@ func (b *siteBuilder) ofArguments(a affine.Form) bool {
 		d := b.finder.Derived[x.Var]
 		return d != nil && d.Host == nil
 	})
+}
+
+// boundedUnder is boundedForm for a value with the facts that hold where it is taken.
+func (b *siteBuilder) boundedUnder(a analysis.Alternative) bounded {
+	out := b.boundedForm(a.Form)
+	for _, f := range a.Facts {
+		if !f.Unequal {
+			out.below = out.below || b.boundedForm(a.Form.Sub(f.Form)).below
+			out.above = out.above || b.boundedForm(a.Form.Add(f.Form)).above
+		}
+	}
+	return out
 }
 
 // boundedAny is boundedValue for a value between two constants.

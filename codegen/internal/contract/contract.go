@@ -72,7 +72,8 @@ type nestLoop struct {
 	step        int64
 	derived     bool
 	op          analysis.DerivedOp
-	limited     bool // last must not pass limit: the variable would pass the end of its type
+	either      []hostValue // of analysis.DerivedEither
+	limited     bool        // last must not pass limit: the variable would pass the end of its type
 	limit       int64
 	fits        []linear // what must not be negative for arithmetic in first and last not to wrap
 }

@@ -109,6 +109,9 @@ func (p *Proof) searchNeed(c *Check, need *linear, k int) bool {
 	l := &c.loops[k]
 	if l.derived {
 		v := p.derivedAt(l, p.At(&l.first, k, &p.Point), p.At(&l.last, k, &p.Point))
+		if l.op == analysis.DerivedEither {
+			v = valueProof{p, c}.at(l, k)
+		}
 		p.Point[k] = v.N
 		return v.Ok && p.searchNeed(c, need, k+1)
 	}
@@ -239,6 +242,9 @@ func (p *Proof) coefs(form *linear, depth int) (out [analysis.MaxDepth]integers.
 // measureLoop is measure for loop k.
 func (p *Proof) measureLoop(c *Check, k int) (holds, runs bool) {
 	l, all := &c.loops[k], stretch{k: -1}
+	if l.derived && l.op == analysis.DerivedEither {
+		return valueProof{p, c}.measure(k)
+	}
 	if !l.derived && l.first.plain() && l.last.plain() {
 		return p.measurePlain(c, k)
 	}
@@ -304,6 +310,7 @@ func (p *Proof) cut(c *Check) (runs bool) {
 		for j := range h.fits {
 			p.off[i] = p.off[i] || !p.valueOver(c, &all, &h.fits[j], len(c.loops), false).AtLeast(0)
 		}
+		p.off[i] = p.off[i] || h.unequal && !p.valueOver(c, &all, &h.form, len(c.loops), false).AtLeast(-1)
 	}
 	for i := range c.conds {
 		if !p.off[i] && !p.cutBy(c, &c.conds[i]) {

@@ -21,6 +21,8 @@ type hostCond struct {
 	sides []linear
 	fits  []linear
 	depth int // the loops that it depends on are the outermost depth ones
+	// unequal says that it holds where form is known to be at least -1.
+	unequal bool
 }
 
 // A nestVar is a variable of the nest of a site: of a loop or of a derivation.
@@ -123,13 +125,11 @@ func sameHostTerm(x, y hostTerm) bool { return x.coef == y.coef && slices.Equal(
 
 // sameNest reports whether c and d run in the same loops under the same conditions.
 func (c *Check) sameNest(d *Check) bool {
-	return slices.EqualFunc(c.loops, d.loops, sameLoop) && slices.EqualFunc(c.conds, d.conds, func(x, y hostCond) bool {
-		return x.form == y.form && x.depth == y.depth && slices.Equal(x.sides, y.sides) && slices.Equal(x.fits, y.fits)
-	})
+	return slices.EqualFunc(c.loops, d.loops, sameLoop) && slices.EqualFunc(c.conds, d.conds, sameCond)
 }
 
 func sameLoop(x, y nestLoop) bool {
-	return x.first == y.first && x.last == y.last && x.step == y.step && x.op == y.op && x.limit == y.limit && x.limited == y.limited && slices.Equal(x.fits, y.fits)
+	return slices.EqualFunc(x.either, y.either, sameValue) && x.first == y.first && x.last == y.last && x.step == y.step && x.op == y.op && x.limit == y.limit && x.limited == y.limited && slices.Equal(x.fits, y.fits)
 }
 
 // make returns the check of the site; ok is false where the host cannot make it.
@@ -276,9 +276,12 @@ func (b *siteBuilder) depends(a affine.Form) bool {
 // dependsOn is depends for a derivation.
 func (b *siteBuilder) dependsOn(d *analysis.Derivation) bool {
 	n := nestVar{v: d.Var, d: d}
-	for _, a := range []affine.Form{d.X, d.Y} {
+	for i, a := range d.Operands() {
 		a, ok := b.expand(a, new([]affine.Form))
 		if !ok || !b.depends(a) {
+			if !d.IsValue(i) {
+				continue // a fact less
+			}
 			return false
 		}
 		for _, x := range a.Atoms() {
@@ -357,6 +360,10 @@ func (b *siteBuilder) bounds(l *analysis.LoopRange, fits *[]affine.Form) (first,
 func (b *siteBuilder) loop(n *nestVar, i int) (l nestLoop, ok bool) {
 	var fits []affine.Form
 	var first, last affine.Form
+	if n.d != nil && n.d.Op == analysis.DerivedEither {
+		l.op, l.derived = n.d.Op, true
+		return l, b.eitherOf(&l, n.d, i)
+	}
 	if n.d != nil {
 		var ok1, ok2 bool
 		l.op, l.derived = n.d.Op, true
@@ -435,27 +442,37 @@ func (b *siteBuilder) conditions(c *Check) {
 	}
 	for _, f := range list {
 		if len(c.conds) == analysis.MaxConds {
-			return
+			break
 		}
-		if h, ok := b.condition(f); ok && !slices.ContainsFunc(c.conds, func(have hostCond) bool { return have.form == h.form }) {
+		if h, ok := b.condition(f); ok && !slices.ContainsFunc(c.conds, func(have hostCond) bool { return have.form == h.form && have.unequal == h.unequal }) {
 			c.conds = append(c.conds, h)
 		}
 	}
+	b.sharpen(c.conds)
 }
 
 func (b *siteBuilder) condition(f analysis.Fact) (h hostCond, ok bool) {
+	form, h, ok := b.conditionOver(f, len(b.vars))
+	if ok && !f.Unequal {
+		b.facts = append(b.facts, form)
+	}
+	return h, ok
+}
+
+// conditionOver is condition over the outermost depth variables of the nest.
+func (b *siteBuilder) conditionOver(f analysis.Fact, depth int) (form affine.Form, h hostCond, ok bool) {
 	if !f.Form.Known() || len(b.Out.Forms) > analysis.MaxForms {
-		return h, false
+		return form, h, false
 	}
 	var fits []affine.Form
-	form, ok := b.expand(f.Form, &fits)
-	if !ok || !b.over(&h.form, form, len(b.vars)) {
-		return h, false
+	form, ok = b.expand(f.Form, &fits)
+	if !ok || !b.over(&h.form, form, depth) {
+		return form, h, false
 	}
 	for _, a := range []affine.Form{f.X, f.Y} {
 		var side linear
-		if a, ok = b.expand(a, &fits); !ok || !b.over(&side, a, len(b.vars)) {
-			return h, false
+		if a, ok = b.expand(a, &fits); !ok || !b.over(&side, a, depth) {
+			return form, h, false
 		}
 		if !analysis.IsAtom(a) {
 			h.sides = append(h.sides, side)
@@ -463,14 +480,14 @@ func (b *siteBuilder) condition(f analysis.Fact) (h hostCond, ok bool) {
 	}
 	for _, a := range fits {
 		var fit linear
-		if !b.over(&fit, a, len(b.vars)) {
-			return h, false
+		if !b.over(&fit, a, depth) {
+			return form, h, false
 		}
 		h.fits = append(h.fits, fit)
 	}
+	h.unequal = f.Unequal
 	h.measureDepth()
-	b.facts = append(b.facts, form)
-	return h, true
+	return form, h, true
 }
 
 // measureDepth fills in depth.

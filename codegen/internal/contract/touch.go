@@ -268,5 +268,5 @@ func (b *touchBuilder) loop(to *conflictVar, l *analysis.LoopRange) bool {
 // derivation fills in the variable of a derivation.
 func (b *touchBuilder) derivation(to *conflictVar, d *analysis.Derivation) bool {
 	to.op = d.Op
-	return d.Op != analysis.DerivedNarrow && b.lower(&to.first, d.X, &to.fits) && b.lower(&to.last, d.Y, &to.fits)
+	return d.Op != analysis.DerivedNarrow && d.Op != analysis.DerivedEither && b.lower(&to.first, d.X, &to.fits) && b.lower(&to.last, d.Y, &to.fits)
 }

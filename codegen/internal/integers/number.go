@@ -19,6 +19,9 @@ func (a Number) Times(b Number) Number {
 	if a.Ok && b.Ok && int64(int32(a.N)) == a.N && int64(int32(b.N)) == b.N { // what sizes are, as a rule
 		return Number{a.N * b.N, true}
 	}
+	if a.N == 1 {
+		return Number{b.N, a.Ok && b.Ok} // Mul does not make the least number
+	}
 	c, ok := Mul(a.N, b.N)
 	return Number{c, ok && a.Ok && b.Ok}
 }
