@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -157,4 +158,51 @@ func TestBorders_StrangeLengths(t *testing.T) {
 		}
 	}
 	require.Greater(t, proved, 200)
+}
+
+// TestBorders_RacesAreWarnedOf: iterations that write what others read at a border are warned of; clamped and wrapped reads of other memory,
+// or of what no iteration writes, are not.
+func TestBorders_RacesAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	helpers := "\nfunc clamp(v, lo, hi int) int {\nif v < lo {\nreturn lo\n}\nif v > hi {\nreturn hi\n}\nreturn v\n}\n\nfunc wrap(v, n int) int {\nif v < 0 {\nv += n\n}\nif v >= n {\nv -= n\n}\nreturn v\n}\n"
+	warnings := func(directive, body string) int {
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n//omp:target device(acc, smp)\n//omp:task in(v) inout(x, y)\nfunc K(n, m, t int, v []int, x, y []float64) {\n//omp:" + directive + "\n" + body + "\n}\n" + helpers})
+		require.NoError(t, err, body)
+		return len(p.Warnings())
+	}
+	line, square := "teams distribute parallel for", "teams distribute parallel for collapse(2)"
+	for _, index := range []string{"min(i+1, n-1)", "max(i-1, 0)", "(i+1)%n", "(i+n-1)%n", "(i-1+n)%n", "clamp(i-2, 0, n-1)", "wrap(i+1, n)",
+		"j := i+1; if j == n { j = 0 }; j", "j := i-1; if j < 0 { j += n }; j", "j := i+1; if j > n-1 { j = n-1 }; j", "j := i; if i > 0 { j-- }; j",
+		"var j int; if i == n-1 { j = 0 } else { j = i+1 }; j"} {
+		before, index, found := cutLast(index)
+		if !found {
+			before = ""
+		}
+		loop := func(s string) string {
+			return "for i := 0; i < n; i++ {\n" + before + "\n" + strings.ReplaceAll(s, "@", index) + "\n}"
+		}
+		require.Equal(t, 1, warnings(line, loop("x[i] = x[@]")), index)
+		require.Equal(t, 1, warnings(line, loop("if v[i] > 0 { x[i] = x[@] }")), index)
+		require.Equal(t, 0, warnings(line, loop("y[i] = x[@]")), index)
+		require.Equal(t, 0, warnings(line, loop("y[i] = x[@] + y[i]")), index)
+		require.Equal(t, 0, warnings(line, loop("x[(t&1)*n + i] = x[(1-t&1)*n + @]")), index)
+	}
+	require.Equal(t, 1, warnings(line, "for i := 0; i < n; i++ {\nx[(i+1)%n] = x[i]\n}"))
+	grid := func(s string) string { return "for i := 0; i < n; i++ {\nfor j := 0; j < m; j++ {\n" + s + "\n}\n}" }
+	for _, directive := range []string{line, square} {
+		require.Equal(t, 1, warnings(directive, grid("x[i*m+j] = x[((i+1)%n)*m+j]")))
+		require.Equal(t, 1, warnings(directive, grid("x[i*m+j] = x[max(i-1, 0)*m+j]")))
+		require.Equal(t, 0, warnings(directive, grid("y[i*m+j] = x[((i+1)%n)*m+j] + x[i*m+wrap(j-1, m)] + y[i*m+j]")))
+	}
+	require.Equal(t, 0, warnings(line, grid("x[i*m+j] = x[i*m+min(j+1, m-1)]")), "each iteration has its row")
+	require.Equal(t, 1, warnings(square, grid("x[i*m+j] = x[i*m+min(j+1, m-1)]")))
+	require.Equal(t, 0, warnings(square, grid("if (i+j)%2 == t { x[i*m+j] = x[max(i-1, 0)*m+j] }")), "t may be any number")
+	require.Equal(t, 0, warnings(line, "for i := 0; i < n; i++ {\nif i%2 == 0 {\nx[i] = x[i+1-i%2]\n}\n}"), "even from odd")
+	require.Equal(t, 0, warnings(line, "for i := 0; i < n; i++ {\nif i%2 != 0 {\ncontinue\n}\nx[i] = x[max(i-1, 1)]\n}"), "even from odd")
+	require.Equal(t, 0, warnings(line, "for i := 0; i < n; i++ {\nx[i] = x[n+wrap(i+1, n)]\n}"), "behind what is written")
+}
+
+func cutLast(s string) (before, last string, found bool) {
+	i := strings.LastIndex(s, ";")
+	return s[:max(i, 0)], strings.TrimSpace(s[i+1:]), i >= 0
 }

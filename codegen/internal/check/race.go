@@ -147,6 +147,7 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 		}
 	}
 	scattered(c, k, l, reaches, inside, team)
+	bordered(c, k, l, reaches, inside, team)
 }
 
 // teamAround returns the directive of the teams construct among the constructs around a loop, nil
