@@ -28,7 +28,7 @@ func floats[T float32 | float64](r *rand.Rand, n int) []T {
 	return out
 }
 
-func ints[T int16 | uint16 | int32 | int64 | int | uint8 | uint32](r *rand.Rand, n, limit int) []T {
+func ints[T int8 | int16 | uint16 | int32 | int64 | int | uint8 | uint32](r *rand.Rand, n, limit int) []T {
 	out := make([]T, n)
 	for i := range out {
 		out[i] = T(r.IntN(limit))

@@ -52,6 +52,9 @@ var rowKernelsSource string
 //go:embed block_kernels_test.go
 var blockKernelsSource string
 
+//go:embed word_kernels_test.go
+var wordKernelsSource string
+
 //go:embed corpus_vars_test.go
 var corpusVarsSource string
 
@@ -66,7 +69,7 @@ func loadCorpus(t testing.TB) *codegen.Package {
 		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource},
 		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource}, codegen.File{Name: "nest_kernels_test.go", Text: nestKernelsSource},
 		codegen.File{Name: "fuse_kernels_test.go", Text: fuseKernelsSource}, codegen.File{Name: "row_kernels_test.go", Text: rowKernelsSource}, codegen.File{Name: "carried_kernels_test.go", Text: carriedKernelsSource},
-		codegen.File{Name: "block_kernels_test.go", Text: blockKernelsSource},
+		codegen.File{Name: "block_kernels_test.go", Text: blockKernelsSource}, codegen.File{Name: "word_kernels_test.go", Text: wordKernelsSource},
 		codegen.File{Name: "pick_kernels_test.go", Text: pickKernelsSource})
 	require.NoError(t, err)
 	return p

@@ -26,7 +26,7 @@ func TestStructs_SameAsParameters(t *testing.T) {
 		var files []codegen.File
 		for name, text := range map[string]string{"corpus_test.go": corpusSource, "corpus_team_test.go": corpusTeamSource, "corpus_loops_test.go": corpusLoopsSource,
 			"corpus_codes_test.go": corpusCodesSource, "corpus_apps_test.go": corpusAppsSource, "corpus_vars_test.go": corpusVarsSource, "fuse_kernels_test.go": fuseKernelsSource, "nest_kernels_test.go": nestKernelsSource,
-			"row_kernels_test.go": rowKernelsSource, "carried_kernels_test.go": carriedKernelsSource, "block_kernels_test.go": blockKernelsSource, "pick_kernels_test.go": pickKernelsSource} {
+			"row_kernels_test.go": rowKernelsSource, "carried_kernels_test.go": carriedKernelsSource, "block_kernels_test.go": blockKernelsSource, "word_kernels_test.go": wordKernelsSource, "pick_kernels_test.go": pickKernelsSource} {
 			files = append(files, codegen.File{Name: name, Text: withStructs(t, text, deep)})
 		}
 		slices.SortFunc(files, func(a, b codegen.File) int { return strings.Compare(a.Name, b.Name) })

@@ -2,9 +2,12 @@ package cuda
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 )
 
 // A thread that accesses neighbouring elements does so 16 bytes at a time where the compiler knows
@@ -127,6 +130,9 @@ func rowLengths(list []ir.Stmt) map[*ir.Var]int64 {
 			most = max(most, vector(v))
 		}
 		m, ok := e.(*ir.Binary)
+		if ok && m.T.Kind == ir.Bool {
+			return false // a test is no index
+		}
 		if !ok || m.Op != ir.Mul || !m.T.IsInteger() {
 			return true
 		}
@@ -150,4 +156,186 @@ func rowLengths(list []ir.Stmt) map[*ir.Var]int64 {
 		out[v] = most
 	}
 	return out
+}
+
+// The device compiler finds the alignment of an element by a search of limited depth, which misses
+// most words inside of a record. An element that is narrower than a word of a register, with
+// neighbours in the same code, is printed as one of the word around it, whose alignment is stated.
+
+// registerWord is the size of a register.
+const registerWord ir.Bytes = 4
+
+// A wordBase is the part of places that neighbours have in common.
+type wordBase struct {
+	slice *ir.Var
+	text  string
+}
+
+// words are what is known of narrow elements in a launch.
+type words struct {
+	zeros  map[*ir.Var]int   // low bits of integer variables that are always zero
+	beside map[wordBase]bool // an element has a neighbour at a known distance
+}
+
+// mostZeros bounds how many low bits are followed: more than those of Widest are of no use.
+const mostZeros = 8
+
+// findWords returns what is known of narrow elements in list.
+func findWords(list []ir.Stmt, rows map[*ir.Var]int64) words {
+	w := words{zeros: lowZeros(list, rows), beside: map[wordBase]bool{}}
+	first := map[wordBase]int64{}
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		if x, v := elementOf(e); v != nil && narrow(v) && !x.Checked {
+			base, k := besideConst(x.I)
+			at := wordBase{v, ir.ExprString(base)}
+			if have, seen := first[at]; seen {
+				w.beside[at] = w.beside[at] || have != k
+			} else {
+				first[at] = k
+			}
+		}
+		return true
+	})
+	return w
+}
+
+// narrow reports whether several elements of slice v are in one register.
+func narrow(v *ir.Var) bool { return vector(v) > 1 && v.Type.Elem.Size < registerWord }
+
+// besideConst returns e as the sum of an expression and a constant.
+func besideConst(e ir.Expr) (ir.Expr, int64) {
+	b, ok := e.(*ir.Binary)
+	if !ok || b.Op != ir.Add && b.Op != ir.Sub || b.T.Kind != ir.Int64 || b.Checked {
+		return e, 0
+	}
+	c, ok := b.Y.(*ir.Const)
+	if !ok {
+		return e, 0
+	}
+	if b.Op == ir.Sub {
+		return b.X, -int64(c.Bits)
+	}
+	return b.X, int64(c.Bits)
+}
+
+// lowZeros returns how many low bits of the integer variables of list are always zero. It begins
+// with all of them, and takes back what an assignment refutes until none does.
+func lowZeros(list []ir.Stmt, rows map[*ir.Var]int64) map[*ir.Var]int {
+	zeros := map[*ir.Var]int{}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Decl:
+			zeros[s.Var] = mostZeros
+		case *ir.For:
+			zeros[s.Var] = mostZeros
+		}
+		return true
+	})
+	for v, n := range rows {
+		zeros[v] = bits.TrailingZeros64(uint64(n))
+	}
+	for _, v := range ir.AddressTaken(list).List() {
+		delete(zeros, v)
+	}
+	for changed := true; changed; {
+		changed = false
+		lower := func(v *ir.Var, n int) {
+			if v != nil && zeros[v] > n {
+				zeros[v], changed = n, true
+			}
+		}
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Decl:
+				if s.Init != nil {
+					lower(s.Var, zerosOf(s.Init, zeros))
+				}
+			case *ir.For:
+				lower(s.Var, min(zerosOf(s.Lo, zeros), zerosOf(s.Step, zeros)))
+				for _, v := range ir.Assigned(s.Body).List() {
+					if v == s.Var {
+						lower(v, 0)
+					}
+				}
+			case *ir.Assign:
+				lower(ir.RootVar(s.Place), zerosOf(s.Value, zeros))
+			case *ir.Call:
+				for _, v := range s.Results {
+					lower(v, 0)
+				}
+			case *ir.Atomic:
+				lower(ir.RootVar(s.Place), 0)
+				if s.Old != nil {
+					lower(ir.RootVar(s.Old), 0)
+				}
+			}
+			return true
+		})
+	}
+	return zeros
+}
+
+// zerosOf returns how many low bits of integer e are zero, given those of variables. Calculations
+// that wrap round leave the low bits.
+func zerosOf(e ir.Expr, zeros map[*ir.Var]int) int {
+	if !e.Type().IsInteger() {
+		return 0
+	}
+	n := 0
+	switch e := e.(type) {
+	case *ir.Const:
+		n = bits.TrailingZeros64(e.Bits)
+	case *ir.Ref:
+		n = zeros[e.Var]
+	case *ir.Convert:
+		if e.X.Type().IsInteger() {
+			n = zerosOf(e.X, zeros)
+		}
+	case *ir.Binary:
+		x, y := zerosOf(e.X, zeros), zerosOf(e.Y, zeros)
+		switch e.Op {
+		case ir.Add, ir.Sub, ir.Or, ir.Rem:
+			n = min(x, y)
+		case ir.Mul:
+			n = x + y
+		case ir.And:
+			n = max(x, y)
+		}
+	case *ir.Math:
+		if e.Fn == ir.IMin || e.Fn == ir.IMax {
+			n = min(zerosOf(e.Args[0], zeros), zerosOf(e.Args[1], zeros))
+		}
+	}
+	return min(n, mostZeros)
+}
+
+// inWord prints X[I], an element of a slice, as one of the word around it, where its neighbours are
+// accessed too and the alignment is known.
+func (p placesPrinter) inWord(e *ir.Index) (cprint.Val, bool) {
+	x, v := elementOf(e)
+	if v == nil || p.opt.Align == 0 || p.flat[v] == nil || !narrow(v) || x.Checked {
+		return cprint.Val{}, false
+	}
+	base, k := besideConst(x.I)
+	if !p.words.beside[wordBase{v, ir.ExprString(base)}] {
+		return cprint.Val{}, false
+	}
+	size := v.Type.Elem.Size
+	word := min(size<<zerosOf(base, p.words.zeros), p.opt.Align)
+	if word <= size {
+		return cprint.Val{}, false
+	}
+	each := int64(word / size)
+	within := k & (each - 1)
+	own := *x
+	if own.I = base; k != within {
+		own.I = build.Binary(ir.Add, base, build.Int(k-within, x.At), x.At)
+	}
+	at := p.subscript(&own)
+	p.use("aligned")
+	if strings.ContainsRune(at, ' ') {
+		at = "(" + at + ")"
+	}
+	text := fmt.Sprintf("aligned<%d>(%s + %s)[%d]", word, p.data(x.X), at, within)
+	return cprint.Value(text, cprint.PrecPostfix, cprint.TypeOf(e.Type())), true
 }

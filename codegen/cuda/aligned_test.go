@@ -38,7 +38,11 @@ func TestAlign_WhatIsReliedOnIsAskedFor(t *testing.T) {
 				require.Contains(t, src.Text, fmt.Sprintf("& %d) == 0);", a.Multiple-1), c.name)
 			}
 		}
-		require.Equal(t, asked, strings.Count(src.Text, "__builtin_assume"), c.name)
+		words := 0 // a function that states the alignment of a word inside of what is asked for
+		if strings.Contains(src.Text, "aligned<") {
+			words = 1
+		}
+		require.Equal(t, asked+words, strings.Count(src.Text, "__builtin_assume"), c.name)
 		for _, e := range plain.Entries {
 			for _, a := range e.Args {
 				require.Zero(t, a.Multiple, c.name)

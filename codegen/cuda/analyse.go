@@ -15,6 +15,7 @@ type facts struct {
 	changed  *ir.VarSet // variables that may change
 	counters map[*ir.While][]counter
 	rows     map[*ir.Var]int64 // lengths of rows that are not negative, see rowLengths
+	words    words
 }
 
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32

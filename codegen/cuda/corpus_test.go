@@ -13,7 +13,7 @@ import (
 // packages hold the kernels of the repository: the corpus of the compiler's own tests, and the demos.
 var packages = [][]string{
 	{"../corpus_test.go", "../corpus_team_test.go", "../corpus_loops_test.go", "../corpus_codes_test.go", "../corpus_apps_test.go", "../corpus_vars_test.go", "../fuse_kernels_test.go", "../nest_kernels_test.go",
-		"../block_kernels_test.go"},
+		"../block_kernels_test.go", "../word_kernels_test.go"},
 	{"../../examples/nbody/kernels.go"},
 	{"../../examples/stream/kernels.go"},
 }

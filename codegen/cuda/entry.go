@@ -109,6 +109,9 @@ func (p kernelsPrinter) launch(e *Entry) {
 		p.rows = rowLengths(l.Body)
 	}
 	p.pending = asyncCopies(l.Body)
+	if p.words = (words{}); p.opt.Align > 0 {
+		p.words = findWords(l.Body, p.rows)
+	}
 	p.analyse(l.Body, p.prog.Params, p.opt.Index32, l)
 	p.declareParams(l.Body)
 	p.arith().findDivisors(l.Body)

@@ -71,6 +71,9 @@ func (p placesPrinter) extent(x ir.Expr) []string {
 
 // index prints X[I].
 func (p placesPrinter) index(e *ir.Index) cprint.Val {
+	if v, ok := p.inWord(e); ok {
+		return v
+	}
 	base := p.data(e.X)
 	return cprint.Value(base+"["+p.subscript(e)+"]", cprint.PrecPostfix, cprint.TypeOf(e.Type()))
 }

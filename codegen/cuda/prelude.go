@@ -23,6 +23,13 @@ var pieces = []piece{
 // go_offset is offsetof, which NVRTC has under this name only.
 #define go_offset(T, field) __INTADDR__(&((T*)0)->field)
 `},
+	{"aligned", nil, `
+// aligned returns x, a multiple of N bytes.
+template <int N, class T> __device__ __forceinline__ T* aligned(T* x)
+{
+	return (T*)__builtin_assume_aligned(x, N);
+}
+`},
 	{"apart", []string{"int64", "uint64"}, `
 // apart says that n elements at x and m at y have no byte in common.
 template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)

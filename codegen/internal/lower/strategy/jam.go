@@ -52,9 +52,12 @@ func (t *Sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body [
 
 // A coarse is a body of which a thread executes several iterations together.
 type coarse struct {
-	width  int
-	one    []ir.Stmt // body of a single iteration
-	each   []ir.Stmt // body of one of several iterations
+	width int
+	one   []ir.Stmt // body of a single iteration
+	each  []ir.Stmt // body of one of several iterations
+	// behind returns the body of iteration i+u, if the iterations of a thread follow each other; nil
+	// if they are a team apart.
+	behind func(i *ir.Var, u int64) []ir.Stmt
 	merged func(copies [][]ir.Stmt) []ir.Stmt
 }
 
@@ -87,7 +90,7 @@ func mayPass(sp *spaces.Space, body []ir.Stmt) bool {
 }
 
 // severalAtOnce returns the loop over sp, which is direct with step 1, in which each thread
-// executes several iterations together, with the width of the team as their distance.
+// executes several iterations together.
 func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir.Stmt {
 	f := sp.Loops[0]
 	me, ofTeam := p.First, isQuery(p.First, ir.ThreadNum) && isQuery(p.Stride, ir.NumThreads)
@@ -222,11 +225,19 @@ func assignsOnly(list []ir.Stmt) bool {
 	return true
 }
 
-// abreast returns the code of several iterations, with the width of the team as their distance.
+// abreast returns the code of several iterations of a thread.
 func (t *Sharer) abreast(f *ir.For, base *ir.Var, me, sharers ir.Expr, c coarse) []ir.Stmt {
 	at := f.At
-	var out []ir.Stmt
 	copies := make([][]ir.Stmt, c.width)
+	if c.behind != nil {
+		i := t.Local(f.Var.Name, f.Var.Type, at)
+		for u := range copies {
+			copies[u] = t.CopyOf(c.behind(i, int64(u)), &t.Kernel.NumVars)
+		}
+		mine := build.Binary(ir.Mul, me, build.Int(int64(c.width), at), at)
+		return append([]ir.Stmt{build.Decl(i, build.Binary(ir.Add, build.Ref(base, at), mine, at), at)}, c.merged(copies)...)
+	}
+	var out []ir.Stmt
 	for u := range copies {
 		i := t.Local(f.Var.Name, f.Var.Type, at)
 		offset := build.Binary(ir.Mul, sharers, build.Int(int64(u), at), at)

@@ -75,6 +75,7 @@ var strategies = []strategy{
 	{"rows", ofLeague | regroups, func(t *Sharer, n Sharing) []ir.Stmt { return rowTiles(t, n.Sp, n.D, n.P, n.Body) }},
 	{"rows", ofLeague | regroups, rowsOfNest},
 	{"short rows", ofLeague | noSums | regroups, rowsInTiles},
+	{"words", noSums | trusting, words},
 	{"records", ofLeague | noSums | regroups, records},
 	{"several at once", trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jam(n.Sp, n.D, n.P, n.Body, n.Sums) }},
 	{"squares", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return blocks.ShareSquares(t.Crew, n.Sp, n.D, n.P, n.Body) }},
