@@ -3,10 +3,8 @@ package run
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -15,33 +13,15 @@ import (
 )
 
 // A Run is the records of a run. After Finish its tasks are numbered from 0 in order of submission:
-// Len and Task.
+// Len and Task. Its field Points has the records of no task; Gone and EdgesGone count the tasks and
+// edges that are not in the run because of its limit.
 type Run struct {
 	Machine probe.Machine
-	Points  []probe.Point
-	tasks   rows
-	details details
-	packed  packs // other tasks and their details; Finish unpacks them
-	// unpacks says that what comes packed is unpacked at once, through scratch: from a file.
-	unpacks bool
-	scratch record.Batch
 	Dropped uint64        // records lost because a ring was full
 	Lost    record.Losses // the same counted apart
 	Damage  record.Damage
-	// Gone is the number of tasks that are not in the run because of the limit.
-	Gone   int64
-	hidden int64 // those of Gone that are still in tasks
-	limit  int
-	oldest deps.TaskID // tasks up to this one are to go, and may still be in tasks or packed
-
+	store
 	derived
-	// extraKept is how many details beyond the first of a task say which others it waited for after
-	// the last thinning.
-	extraKept int
-	// EdgesGone is the number of edges to kept tasks, of all tasks so far, that are not among the
-	// details: see thin.
-	EdgesGone int64
-	spare     []probe.Point // memory for Finish to put points in order; it means nothing
 }
 
 // derived has the results that are computed once, after Finish.
@@ -55,9 +35,7 @@ type derived struct {
 
 // New returns an empty run that keeps at least the newest limit tasks; 0 keeps all.
 func New(limit int) *Run {
-	r := &Run{limit: limit}
-	r.tasks.shift, r.details.shift = shiftFor(limit), shiftFor(limit)
-	return r
+	return &Run{store: newStore(limit)}
 }
 
 // Open implements record.Sink.
@@ -68,131 +46,30 @@ func (r *Run) Open(m *probe.Machine) error {
 
 // Take implements record.Sink.
 func (r *Run) Take(b *record.Batch) error {
-	r.takeRecords(b)
-	r.Points = append(r.Points, b.Points...)
 	r.Dropped = b.Dropped
 	if b.Lost != nil {
 		r.Lost = *b.Lost
 	}
-	if b.Packed.Len() > 0 {
-		r.takePacked(&b.Packed)
+	n, forgot := r.take(b)
+	if forgot {
+		r.derived = derived{}
 	}
-	n := r.tasks.len() + r.packed.len()
-	if r.limit > 0 && n > 2*r.limit {
-		r.forget()
-	}
-	if r.limit > 0 && r.details.extra > 2*(r.extraKept+n)+r.limit/8 {
+	if r.fullOfEdges(n) {
 		thinner{r}.thin()
 	}
 	return nil
 }
 
-func (r *Run) takeRecords(b *record.Batch) {
-	for i := range b.Tasks {
-		r.tasks.add(&b.Tasks[i])
-	}
-	for i := range b.Details {
-		r.details.add(&b.Details[i])
-	}
-}
-
-// unpackOne takes the tasks and details of packed records.
-func (r *Run) unpackOne(p *record.Packed) {
-	b := &r.scratch
-	b.Tasks, b.Details, b.Packed = b.Tasks[:0], b.Details[:0], *p
-	b.Unpack()
-	b.Packed = record.Packed{}
-	r.takeRecords(b)
-}
-
-// takePacked keeps packed records, or unpacks them.
-func (r *Run) takePacked(p *record.Packed) {
-	if r.unpacks {
-		r.unpackOne(p)
-	} else {
-		r.packed.add(p)
-	}
-}
-
-// unpack takes the tasks and details of all that is packed.
-func (r *Run) unpack() {
-	for i := range r.packed.list {
-		r.unpackOne(&r.packed.list[i])
-		r.packed.list[i] = record.Packed{}
-	}
-	r.packed.list = r.packed.list[:0]
-}
-
-// forget drops the oldest tasks beyond the limit, and the details about them, without putting them
-// in order: ids are nearly dense. Those that lie with newer ones are left for Finish to hide.
-func (r *Run) forget() {
-	newest := max(r.tasks.newest(), r.packed.newest())
-	oldest := newest - deps.TaskID(min(r.limit, int(newest)))
-	if kept := r.tasks.after(oldest) + r.packed.after(oldest); kept < r.limit/2 { // ids are far apart
-		r.Finish()
-		if r.Len() <= r.limit { // some of what was packed was to go already
-			return
-		}
-		oldest = r.tasks.id(r.Len()-r.limit) - 1
-	}
-	r.oldest = max(r.oldest, oldest)
-	gone, since := r.tasks.forget(r.oldest)
-	packed, begin := r.packed.forget(r.oldest)
-	r.Gone += gone + packed - r.hidden
-	r.hidden = 0
-	since = min(since, begin)
-	r.details.forget(r.oldest)
-	r.extraKept = min(r.details.extra, r.extraKept)
-	r.forgetPoints(since)
-	r.derived = derived{}
-}
-
-// forgetPoints drops the points before the earliest submission of a task that is kept, and the
-// first of those beyond four a task. What memory had backed by then stays, as one point for each
-// device.
-func (r *Run) forgetPoints(since time.Duration) {
-	backed := map[string]probe.Point{}
-	gone := func(p probe.Point) bool {
-		if b := backed[p.Device]; (p.Kind == probe.Alloc || p.Kind == probe.Evict) && p.Err == nil {
-			n := p.Bytes
-			if p.Kind == probe.Evict {
-				n = -n
-			}
-			at := max(b.Time, p.Time)
-			backed[p.Device] = probe.Point{Kind: probe.Alloc, Device: p.Device, Begin: at, Time: at, Bytes: b.Bytes + n}
-		}
-		return true
-	}
-	r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { return p.Time < since && !lasting(p.Kind) && gone(p) })
-	if many := len(r.Points) - 4*r.limit; many > 0 {
-		r.Points = slices.DeleteFunc(r.Points, func(p probe.Point) bool { many--; return many >= 0 && !lasting(p.Kind) && gone(p) })
-	}
-	for _, device := range slices.Sorted(maps.Keys(backed)) {
-		if b := backed[device]; b.Bytes != 0 {
-			r.Points = append(r.Points, b)
-		}
-	}
-}
-
-// lasting reports whether points of a kind are of interest however long ago they were: there are
-// few.
-func lasting(k probe.Kind) bool { return k == probe.Compile || k == probe.Explain }
-
 // Close implements record.Sink.
 func (r *Run) Close() error {
 	r.Finish()
-	r.tasks.spare, r.details.spare, r.spare, r.packed.idle, r.scratch = nil, nil, nil, nil, record.Batch{}
+	r.close()
 	return nil
 }
 
 // Finish puts the records in order. The methods below need it after the last Take.
 func (r *Run) Finish() {
-	r.unpack()
-	hidden := r.tasks.finish(r.oldest)
-	r.Gone += hidden - r.hidden
-	r.hidden = hidden
-	r.details.finish(r.oldest)
-	r.Points, r.spare = sorted(r.Points, r.spare, func(p *probe.Point) uint64 { return uint64(p.Begin) })
+	r.order()
 	r.derived = derived{}
 }
 
@@ -201,10 +78,7 @@ func (r *Run) Finish() {
 func (r *Run) Copy(from *Run) {
 	mine := *r
 	*r = *from
-	r.tasks, r.details = mine.tasks.copyOf(&from.tasks), mine.details.copyOf(&from.details)
-	r.Points = append(mine.Points[:0], from.Points...)
-	r.packed = mine.packed.copyOf(&from.packed)
-	r.derived, r.spare, r.scratch = derived{}, mine.spare, mine.scratch
+	r.store, r.derived = mine.copyOf(&from.store), derived{}
 }
 
 // Append adds tasks, as Take does.
@@ -226,7 +100,7 @@ func (r *Run) Records() *record.Batch {
 }
 
 // Len returns how many tasks there are. Requires: Finish.
-func (r *Run) Len() int { return len(r.tasks.order) }
+func (r *Run) Len() int { return r.size() }
 
 // Task returns a copy of the i-th task in order of submission. Requires: Finish.
 func (r *Run) Task(i int) *probe.Task {
@@ -295,26 +169,7 @@ func (r *Run) Find(id deps.TaskID) *probe.Task {
 }
 
 // Index returns the number of the task of an id.
-func (r *Run) Index(id deps.TaskID) (int, bool) {
-	n := r.Len()
-	if n == 0 {
-		return 0, false
-	}
-	first := r.tasks.first
-	if id < first {
-		return 0, false
-	}
-	if r.tasks.dense {
-		return int(min(id-first, deps.TaskID(n))), id-first < deps.TaskID(n)
-	}
-	// Ids are nearly dense: a task is at, or not far before, its distance from the first.
-	hi := int(min(uint64(id-first), uint64(n-1)))
-	if r.tasks.id(hi) == id {
-		return hi, true
-	}
-	i := sort.Search(hi, func(i int) bool { return r.tasks.id(i) >= id })
-	return i, i < hi && r.tasks.id(i) == id
-}
+func (r *Run) Index(id deps.TaskID) (int, bool) { return r.index(id) }
 
 // DetailsOf returns the details of a task.
 func (r *Run) DetailsOf(id deps.TaskID) []record.Detail { return r.details.of(id) }
