@@ -2,11 +2,6 @@ package simt
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// where says where thread t is when it executes the instruction at pc.
-func (m *machine) where(t *thread, pc int) Where {
-	return Where{Kernel: m.program.Name, Launch: m.code.launch.Name, At: m.code.at[pc], Team: m.team, Thread: t.id}
-}
-
 // fail records what is wrong with the instruction before pc.
 func (m *machine) fail(t *thread, pc int, n int64) status {
 	m.count = n
@@ -16,10 +11,15 @@ func (m *machine) fail(t *thread, pc int, n int64) status {
 	return failed
 }
 
+// where says where thread t is when it executes the instruction at pc.
+func (r *running) where(t *thread, pc int) Where {
+	return Where{Kernel: r.kernel, Launch: r.code.launch.Name, At: r.code.at[pc], Team: r.team, Thread: t.id}
+}
+
 // fault is the error of the instruction at pc, which t executes.
-func (m *machine) fault(t *thread, pc int) error {
-	in, site := &m.code.ins[pc], m.code.site[pc]
-	e := &ir.CheckError{Kernel: m.program.Name, At: m.code.at[pc]}
+func (r *running) fault(t *thread, pc int) error {
+	in, site := &r.code.ins[pc], r.code.site[pc]
+	e := &ir.CheckError{Kernel: r.kernel, At: r.code.at[pc]}
 	switch in.op {
 	case opDivS, opDivU, opRemS, opRemU:
 		e.Kind, e.What = ir.DivisorCheck, second(site)
@@ -30,15 +30,15 @@ func (m *machine) fault(t *thread, pc int) error {
 	case opStep:
 		e.Kind, e.Index = ir.StepCheck, int64(t.regs[in.b])
 	case opSlice:
-		m.sliceFault(e, in, t.regs, site)
+		r.sliceFault(e, in, t.regs, site)
 	case opElemArray:
-		indexFault(e, site, t.regs[in.c], m.code.arrays[in.imm].length)
+		indexFault(e, site, t.regs[in.c], r.code.arrays[in.imm].length)
 	case opAtomic:
-		m.atomicFault(e, in, t.regs)
+		r.atomicFault(e, in, t.regs)
 	default:
 		indexFault(e, elementOf(site), t.regs[in.c], int64(t.regs[in.b+1]))
 	}
-	w := m.where(t, pc)
+	w := r.where(t, pc)
 	w.At = e.At
 	return &CheckError{Where: w, Check: e}
 }
@@ -59,8 +59,8 @@ func indexFault(e *ir.CheckError, site ir.Expr, index uint64, length int64) {
 }
 
 // sliceFault looks at the bounds in Go's order: the last one first.
-func (m *machine) sliceFault(e *ir.CheckError, in *instr, regs []uint64, site ir.Expr) {
-	lo, hi, most, limit := m.code.slices[in.imm].bounds(in, regs)
+func (r *running) sliceFault(e *ir.CheckError, in *instr, regs []uint64, site ir.Expr) {
+	lo, hi, most, limit := r.code.slices[in.imm].bounds(in, regs)
 	e.Kind, e.What = ir.SliceCheck, ir.Source(site)
 	switch {
 	case most > limit:
@@ -72,8 +72,8 @@ func (m *machine) sliceFault(e *ir.CheckError, in *instr, regs []uint64, site ir
 	}
 }
 
-func (m *machine) atomicFault(e *ir.CheckError, in *instr, regs []uint64) {
-	x := &m.code.atomics[in.imm]
+func (r *running) atomicFault(e *ir.CheckError, in *instr, regs []uint64) {
+	x := &r.code.atomics[in.imm]
 	e.Kind, e.What = ir.DivisorCheck, ir.Source(x.Value)
 	if x.Op != ir.Div {
 		e.Kind, e.Index = ir.CountCheck, int64(regs[in.c])

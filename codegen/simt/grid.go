@@ -28,11 +28,11 @@ func (e hostEnv) Query(q ir.QueryKind) (int64, bool) { return e.teams, q == ir.N
 func (m *machine) shapes(p *Program, env ir.Values) error {
 	for _, c := range p.launches {
 		l := c.launch
-		threads, err := m.threadsOf(l, env)
+		threads, err := m.cfg.threadsOf(l, env)
 		if err != nil {
 			return fmt.Errorf("simt: %s: %w", l.Name, err)
 		}
-		teams, err := m.teamsOf(l, env, threads)
+		teams, err := m.cfg.teamsOf(l, env, threads)
 		if err != nil {
 			return fmt.Errorf("simt: %s: %w", l.Name, err)
 		}
@@ -50,8 +50,9 @@ func bound(e ir.Expr, env ir.Env, other int64) (int64, error) {
 	return ir.EvalInt(e, env)
 }
 
-func (m *machine) threadsOf(l *ir.Launch, env ir.Env) (int64, error) {
-	if n := l.TeamSize(m.cfg.Warp); n > 0 {
+// threadsOf returns the number of threads of a team.
+func (c *Config) threadsOf(l *ir.Launch, env ir.Env) (int64, error) {
+	if n := l.TeamSize(c.Warp); n > 0 {
 		return n, nil
 	}
 	most, err := bound(l.MaxThreads, env, maxTeam)
@@ -63,13 +64,13 @@ func (m *machine) threadsOf(l *ir.Launch, env ir.Env) (int64, error) {
 		return 0, err
 	}
 	most = clamp(most, maxTeam)
-	threads := int64(m.cfg.Threads)
+	threads := int64(c.Threads)
 	if threads == 0 {
 		threads = min(clamp(trip, maxTeam), defaultThreads)
 	}
 	threads = min(threads, most)
 	if l.Warps {
-		warp := int64(m.cfg.Warp)
+		warp := int64(c.Warp)
 		extra := int64(l.ExtraWarps) * warp
 		most = max(min(most, maxWarps*warp-extra)/warp*warp, warp)
 		threads = min(align(threads, warp), most) + extra
@@ -77,7 +78,8 @@ func (m *machine) threadsOf(l *ir.Launch, env ir.Env) (int64, error) {
 	return threads, nil
 }
 
-func (m *machine) teamsOf(l *ir.Launch, env ir.Env, threads int64) (int64, error) {
+// teamsOf returns the number of teams.
+func (c *Config) teamsOf(l *ir.Launch, env ir.Env, threads int64) (int64, error) {
 	most, err := bound(l.MaxTeams, env, 1<<31)
 	if err != nil {
 		return 0, err
@@ -94,8 +96,8 @@ func (m *machine) teamsOf(l *ir.Launch, env ir.Env, threads int64) (int64, error
 	if err != nil {
 		return 0, err
 	}
-	if m.cfg.Teams > 0 {
-		return min(int64(m.cfg.Teams), clamp(most, 1<<31)), nil
+	if c.Teams > 0 {
+		return min(int64(c.Teams), clamp(most, 1<<31)), nil
 	}
 	return min(clamp(natural, maxTeams), clamp(most, 1<<31)), nil
 }

@@ -8,24 +8,24 @@ import (
 
 // meet resumes the threads that have all reached the point where they wait for each other. None is
 // ready; waiting of them have not ended. It reports whether any can continue.
-func (m *machine) meet(waiting int) bool {
-	if first := m.threads[0]; waiting == len(m.threads) && m.scope(first) == teamScope && together(m.threads) {
-		m.release(m.threads)
-		m.copyLater()
-		m.stats.Barriers++
-		if m.race != nil {
-			m.race.teamBarrier(m.threads)
+func (r *running) meet(waiting int) bool {
+	if first := r.threads[0]; waiting == len(r.threads) && r.scope(first) == teamScope && together(r.threads) {
+		release(r.threads)
+		r.memory.copyLater(r.threads)
+		r.met.Barriers++
+		if r.race != nil {
+			r.race.teamBarrier(r.threads)
 		}
 		return true
 	}
 	met := false
-	for warp := range slices.Chunk(m.threads, m.cfg.Warp) {
-		if m.scope(warp[0]) == warpScope && together(warp) {
-			m.meetWarp(warp)
+	for warp := range slices.Chunk(r.threads, r.warp) {
+		if r.scope(warp[0]) == warpScope && together(warp) {
+			r.meetWarp(warp)
 			met = true
 		}
 	}
-	return m.meetNamed() || met
+	return r.meetNamed() || met
 }
 
 // scope is the threads that must come to where a thread waits.
@@ -39,15 +39,15 @@ const (
 	gridScope
 )
 
-func (m *machine) scope(t *thread) scope {
+func (r *running) scope(t *thread) scope {
 	if t.status != waiting {
 		return noScope
 	}
-	in := &m.code.ins[t.pc]
+	in := &r.code.ins[t.pc]
 	if in.op == opShuffle {
 		return warpScope
 	}
-	switch m.code.barriers[in.imm].Scope {
+	switch r.code.barriers[in.imm].Scope {
 	case ir.TeamBarrier:
 		return teamScope
 	case ir.WarpBarrier:
@@ -68,35 +68,26 @@ func together(list []*thread) bool {
 	return true
 }
 
-// copyLater makes the copies of the team that had until its barrier.
-func (m *machine) copyLater() {
-	for _, t := range m.threads {
-		for _, c := range t.later {
-			put(c.by, m.segments[c.to>>segmentShift][c.to&offsetMask:], c.value)
-		}
-		t.later = t.later[:0]
-	}
-}
-
-func (m *machine) release(list []*thread) {
+// release lets threads continue behind what they wait at.
+func release(list []*thread) {
 	for _, t := range list {
 		t.status = ready
 		t.pc++
 	}
 }
 
-func (m *machine) meetWarp(warp []*thread) {
-	in := &m.code.ins[warp[0].pc]
+func (r *running) meetWarp(warp []*thread) {
+	in := &r.code.ins[warp[0].pc]
 	if in.op == opShuffle {
-		m.stats.Shuffles++
+		r.met.Shuffles++
 		exchange(in, warp)
 	} else {
-		m.stats.Barriers++
-		if m.race != nil {
-			m.race.meet(warp)
+		r.met.Barriers++
+		if r.race != nil {
+			r.race.meet(warp)
 		}
 	}
-	m.release(warp)
+	release(warp)
 }
 
 // exchange gives each lane the value of another; outside the warp, its own.
@@ -127,21 +118,21 @@ func exchange(in *instr, warp []*thread) {
 // meetNamed resumes warps whose named barrier has as many threads as it counts. A warp has come
 // when all of its threads that have not ended have; one that has ended counts only where the
 // barrier is one of the whole team.
-func (m *machine) meetNamed() bool {
+func (r *running) meetNamed() bool {
 	type group struct {
 		list  []*thread
 		come  int64
 		count int64
 	}
 	groups, ended := map[int]*group{}, int64(0)
-	for warp := range slices.Chunk(m.threads, m.cfg.Warp) {
-		id, list := m.namedOf(warp)
+	for warp := range slices.Chunk(r.threads, r.warp) {
+		id, list := r.namedOf(warp)
 		switch {
 		case len(list) == 0 && id == 0:
 			ended += int64(len(warp))
 		case len(list) > 0:
 			if groups[id] == nil {
-				groups[id] = &group{count: int64(list[0].regs[m.code.ins[list[0].pc].b])}
+				groups[id] = &group{count: int64(list[0].regs[r.code.ins[list[0].pc].b])}
 			}
 			groups[id].list = append(groups[id].list, list...)
 			groups[id].come += int64(len(warp))
@@ -150,14 +141,14 @@ func (m *machine) meetNamed() bool {
 	met := false
 	for id := range maxNamed {
 		g := groups[id]
-		if g == nil || g.count <= 0 || g.come != g.count && (g.count != int64(len(m.threads)) || g.come+ended != g.count) {
+		if g == nil || g.count <= 0 || g.come != g.count && (g.count != int64(len(r.threads)) || g.come+ended != g.count) {
 			continue
 		}
-		m.stats.Barriers++
-		if m.race != nil {
-			m.race.meet(g.list)
+		r.met.Barriers++
+		if r.race != nil {
+			r.race.meet(g.list)
 		}
-		m.release(g.list)
+		release(g.list)
 		met = true
 	}
 	return met
@@ -168,15 +159,15 @@ const maxNamed = 16
 
 // namedOf returns the number of the named barrier that all threads of a warp that have not ended
 // wait at, and these threads: none where they do not, and number 0 where all have ended.
-func (m *machine) namedOf(warp []*thread) (id int, list []*thread) {
+func (r *running) namedOf(warp []*thread) (id int, list []*thread) {
 	for _, t := range warp {
 		if t.status == ended {
 			continue
 		}
-		if m.scope(t) != namedScope {
+		if r.scope(t) != namedScope {
 			return -1, nil
 		}
-		if at := m.code.barriers[m.code.ins[t.pc].imm].ID; len(list) > 0 && at != id {
+		if at := r.code.barriers[r.code.ins[t.pc].imm].ID; len(list) > 0 && at != id {
 			return -1, nil
 		} else {
 			id = at
@@ -187,17 +178,17 @@ func (m *machine) namedOf(warp []*thread) (id int, list []*thread) {
 }
 
 // diverged describes threads that wait for others that will not come.
-func (m *machine) diverged() error {
-	first := slices.IndexFunc(m.threads, func(t *thread) bool { return t.status == waiting })
-	list := m.threads
-	if m.scope(m.threads[first]) == warpScope {
-		lo := first / m.cfg.Warp * m.cfg.Warp
-		list = m.threads[lo:min(lo+m.cfg.Warp, len(m.threads))]
+func (r *running) diverged() error {
+	first := slices.IndexFunc(r.threads, func(t *thread) bool { return t.status == waiting })
+	list := r.threads
+	if r.scope(r.threads[first]) == warpScope {
+		lo := first / r.warp * r.warp
+		list = r.threads[lo:min(lo+r.warp, len(r.threads))]
 	}
-	return &DivergenceError{Where: m.where(m.threads[first], int(m.threads[first].pc)), Groups: m.groups(list)}
+	return &DivergenceError{Where: r.where(r.threads[first], int(r.threads[first].pc)), Groups: r.groups(list)}
 }
 
-func (m *machine) groups(list []*thread) []Group {
+func (r *running) groups(list []*thread) []Group {
 	var out []Group
 	index := map[int32]int{}
 	for _, t := range list {
@@ -209,20 +200,20 @@ func (m *machine) groups(list []*thread) []Group {
 		if !ok {
 			i = len(out)
 			index[key] = i
-			out = append(out, m.group(t))
+			out = append(out, r.group(t))
 		}
 		out[i].Threads = append(out[i].Threads, t.id)
 	}
 	return out
 }
 
-func (m *machine) group(t *thread) Group {
+func (r *running) group(t *thread) Group {
 	if t.status == ended {
 		return Group{What: "ended"}
 	}
 	what := "at a shuffle"
-	if in := m.code.ins[t.pc]; in.op == opBarrier {
-		what = [...]string{"at a barrier", "at a warp barrier", "at a named barrier", "at a grid barrier"}[m.code.barriers[in.imm].Scope]
+	if in := r.code.ins[t.pc]; in.op == opBarrier {
+		what = [...]string{"at a barrier", "at a warp barrier", "at a named barrier", "at a grid barrier"}[r.code.barriers[in.imm].Scope]
 	}
-	return Group{What: what, At: m.code.at[t.pc]}
+	return Group{What: what, At: r.code.at[t.pc]}
 }

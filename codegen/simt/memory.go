@@ -4,12 +4,6 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// bytes returns size bytes of memory at p.
-func (m *machine) bytes(p uint64, size int64) []byte {
-	off := p & offsetMask
-	return m.segments[p>>segmentShift][off : off+uint64(size)]
-}
-
 func (m *machine) copy(dst, src uint64, size int64, pc int) {
 	if m.race != nil {
 		m.race.read(src, size, pc)

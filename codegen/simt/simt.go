@@ -115,12 +115,7 @@ type machine struct {
 	stats   Stats
 	errs    []error
 
-	segments [][]byte
-	names    []string // of segments
-	bases    []uint64 // address of each argument
-	pads     []uint64 // address of each scratchpad
-	padLens  []int64
-
+	space
 	running
 	random *shuffler
 
@@ -129,8 +124,12 @@ type machine struct {
 	err          error // of the thread that failed
 }
 
-// running is the launch that runs.
+// running is the launch that runs, and the team of it.
 type running struct {
+	kernel   string
+	warp     int
+	met      *Stats // counts barriers and shuffles
+	memory   *space
 	code     *code
 	grid     Grid
 	template []uint64
@@ -151,8 +150,8 @@ func newMachine(p *Program, args []Arg, cfg Config) (*machine, error) {
 	if cfg.Warp < 0 || cfg.Teams < 0 || cfg.Threads < 0 || cfg.Threads > maxTeam {
 		return nil, fmt.Errorf("simt: %s: %w: teams %d, threads %d, warp %d", p.ir.Name, ErrArgument, cfg.Teams, cfg.Threads, cfg.Warp)
 	}
-	m := &machine{program: p.ir, cfg: cfg, args: args, segments: make([][]byte, firstSegment), random: newShuffler(cfg.Seed)}
-	m.names = []string{"nil", "private memory", "team memory"}
+	m := &machine{program: p.ir, cfg: cfg, args: args, space: newSpace(), random: newShuffler(cfg.Seed)}
+	m.kernel, m.warp, m.met, m.memory = p.ir.Name, cfg.Warp, &m.stats, &m.space
 	env, err := m.bind(args)
 	if err != nil {
 		return nil, err
@@ -180,73 +179,4 @@ func (m *machine) bind(args []Arg) (ir.Values, error) {
 		env[v] = ir.Value{Bits: a.Bits, Len: a.Len, Cap: a.Cap, Bytes: a.Bytes}
 	}
 	return env, nil
-}
-
-// place returns the address that an argument of type t starts with.
-func (m *machine) place(a Arg, t *ir.Type, ids map[*Memory]int) (uint64, error) {
-	switch t.Kind {
-	case ir.Struct, ir.Array:
-		if hasAddress(t) {
-			return 0, fmt.Errorf("type %s holds addresses, which bytes cannot", t)
-		}
-		if len(a.Bytes) != int(t.Size) {
-			return 0, fmt.Errorf("%d bytes for type %s of %d", len(a.Bytes), t, int64(t.Size))
-		}
-		return 0, nil
-	case ir.Slice, ir.Pointer:
-	default:
-		if ir.Normal(t, a.Bits) != a.Bits {
-			return 0, fmt.Errorf("bits %#x are not extended as %s", a.Bits, t)
-		}
-		return 0, nil
-	}
-	n := a.Cap
-	if t.Kind == ir.Pointer && a.Memory != nil {
-		n = 1
-	}
-	if a.Len < 0 || a.Len > a.Cap {
-		return 0, fmt.Errorf("length %d, capacity %d", a.Len, a.Cap)
-	}
-	return m.address(a, n, int64(t.Elem.Size), ids)
-}
-
-// address finds n elements of size bytes in the argument's buffer.
-func (m *machine) address(a Arg, n, size int64, ids map[*Memory]int) (uint64, error) {
-	if a.Memory == nil {
-		if n != 0 {
-			return 0, fmt.Errorf("%d elements in no memory", n)
-		}
-		return 0, nil
-	}
-	have := int64(len(a.Memory.Bytes))
-	if a.Offset < 0 || a.Offset > have || size > 0 && n > (have-a.Offset)/size {
-		return 0, fmt.Errorf("%d elements of %d bytes from byte %d do not fit buffer %q of %d bytes", n, size, a.Offset,
-			a.Memory.Name, have)
-	}
-	id, ok := ids[a.Memory]
-	if !ok {
-		id = m.segment(a.Memory.Name, a.Memory.Bytes)
-		ids[a.Memory] = id
-	}
-	return pointer(int64(id), a.Offset), nil
-}
-
-func (m *machine) segment(name string, b []byte) int {
-	m.segments, m.names = append(m.segments, b), append(m.names, name)
-	return len(m.segments) - 1
-}
-
-func hasAddress(t *ir.Type) bool {
-	found := false
-	switch t.Kind {
-	case ir.Slice, ir.Pointer:
-		return true
-	case ir.Array:
-		return hasAddress(t.Elem)
-	case ir.Struct:
-		for _, f := range t.Fields {
-			found = found || hasAddress(f.Type)
-		}
-	}
-	return found
 }

@@ -90,7 +90,7 @@ func meetGrid(m *machine, list []*paused) {
 			m.race.teamBarrier(p.threads)
 			p.phase = m.race.phase
 		}
-		m.release(p.threads)
+		release(p.threads)
 	}
 	if m.race != nil {
 		m.race.gridBarrier(list)
