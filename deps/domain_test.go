@@ -174,7 +174,7 @@ func (m *model) checkReady() {
 }
 
 func TestDomainAgainstTheDefinition(t *testing.T) {
-	for seed := range uint64(1200) {
+	for seed := range programs(1200) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		p := randomProgram(r, 30)
 		first := newModel(t, r, p).run()

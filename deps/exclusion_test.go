@@ -26,7 +26,7 @@ func commuting(regions ...Region) *Node {
 // TestExclusionGrants acquires and releases in random order: holders never share an element, no
 // task overtakes the one that waits longest, and all are granted once.
 func TestExclusionGrants(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range programs(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		var e Exclusion
 		var holding, waiting []*Node

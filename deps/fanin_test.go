@@ -178,7 +178,7 @@ func phasesProgram(r *rand.Rand, n int) program {
 }
 
 func TestFanInAgainstTheDefinition(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range programs(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		m := newFanModel(t, r, phasesProgram(r, 100))
 		m.run()
@@ -190,7 +190,7 @@ func TestFanInAgainstTheDefinition(t *testing.T) {
 
 // The same with random regions, many tasks to few of them.
 func TestFanInOnAnyRegions(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range programs(150) {
 		r := rand.New(rand.NewPCG(seed, 10))
 		var pool []Region
 		for range 2 + r.IntN(2*fanIn) {
@@ -269,7 +269,7 @@ func TestFanInHammer(t *testing.T) {
 // TestFanIn_AccessesThatOverlapThemselves: the accesses of a task may overlap each other, and name a region twice. One that writes a
 // part and reads the whole twice, with the whole wide from then on, waited for itself through a joint.
 func TestFanIn_AccessesThatOverlapThemselves(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range programs(200) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		var p program
 		for range 80 {

@@ -47,7 +47,7 @@ func TestFollowIsToldOnceWhenAllPredecessorsAreLaunched(t *testing.T) {
 
 // TestFollowAgainstAModel submits, launches and completes at random.
 func TestFollowAgainstAModel(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range programs(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var d, whole Domain
 		type entry struct {

@@ -10,7 +10,7 @@ import (
 // TestIndexAgainstAllPairs adds and drops cells at random: what the table finds, the links between
 // cells, and the order and bounds of the tree are as a comparison of all pairs says.
 func TestIndexAgainstAllPairs(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range programs(40) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		var d Domain
 		cells := map[Region]*cell{}

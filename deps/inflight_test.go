@@ -12,7 +12,7 @@ import (
 // named; an element that is named is in some unfinished access.
 func TestInFlight_AgainstAnOracle(t *testing.T) {
 	const size = 64
-	for seed := range uint64(300) {
+	for seed := range programs(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var d Domain
 		var live []*Node

@@ -104,7 +104,7 @@ func checkRuns(t require.TestingT, r Region, want map[int64]int) {
 }
 
 func TestRegionsAgainstElements(t *testing.T) {
-	for seed := range uint64(6000) {
+	for seed := range programs(6000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		checkPair(t, randomRegion(r), randomRegion(r))
 		if t.Failed() {
@@ -217,7 +217,7 @@ func checkSet(t *testing.T, r *rand.Rand) {
 }
 
 func TestSetAgainstElements(t *testing.T) {
-	for seed := range uint64(1500) {
+	for seed := range programs(1500) {
 		checkSet(t, rand.New(rand.NewPCG(seed, 2)))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

@@ -10,7 +10,7 @@ import (
 // TestShelfAgainstAList puts random regions on a shelf, in any number, and takes them off: what
 // overlaps is what a list says.
 func TestShelfAgainstAList(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range programs(200) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		var s Shelf[int]
 		list := map[Region]int{}

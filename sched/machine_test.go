@@ -501,7 +501,7 @@ func compare(t *testing.T, policy string, p modelledProgram, sh shape) (later, f
 // gains by them, as some of its tasks belong on the CPU, but no two of its schedules are alike:
 // there it is no more than a twentieth. In the first round, in which all trials are, most lose
 // nothing; one that is a single wave of kernels becomes two. With GOMPSS_SOAK on 120 machines each,
-// with links that are known and not. The policy versioning, which goes on trying, may lose a tenth.
+// with -short on 3, with links that are known and not. The policy versioning, which goes on trying, may lose a tenth.
 func TestProgramsKeepTheirSpeedBesideWorkers(t *testing.T) {
 	for _, p := range modelledPrograms {
 		t.Run(p.name, func(t *testing.T) { keepsItsSpeed(t, "locality", p, 0.975, 0.95, 1.2) })
@@ -542,8 +542,11 @@ func TestAFactorisationAsMeasuredBesideWorkers(t *testing.T) {
 // gain so much there on average.
 func keepsItsSpeed(t *testing.T, policy string, p modelledProgram, least, factorisation, gain float64) {
 	tries := 12
-	if os.Getenv("GOMPSS_SOAK") != "" {
+	switch {
+	case os.Getenv("GOMPSS_SOAK") != "":
 		tries = 120
+	case testing.Short():
+		tries = 3
 	}
 	r := rand.New(rand.NewPCG(6, 22))
 	worst, worstFirst, sum, sumFirst := 1e9, 1e9, 0.0, 0.0
