@@ -175,6 +175,26 @@ func (c *Code) Divides() bool {
 // Len is the number of steps.
 func (c *Code) Len() int { return len(c.steps) }
 
+// Kept reports whether step made r of another register, and the code behind it is straight and
+// changes neither of the two.
+func Kept(c *Code, step int, r, of vcode.Reg) bool {
+	if step >= len(c.steps) || c.steps[step].kind != StepInst || c.steps[step].Args[0].Reg != r {
+		return false
+	}
+	for i := step + 1; i < len(c.steps); i++ {
+		s := &c.steps[i]
+		if s.kind == StepLabel || s.kind == StepCall {
+			return false
+		}
+		changed := false
+		s.visit(func(x *vcode.Reg, _, def bool) { changed = changed || def && (*x == r || *x == of) })
+		if changed {
+			return false
+		}
+	}
+	return true
+}
+
 // Truncate takes back all steps from the n-th on.
 func (c *Code) Truncate(n int) { c.steps = c.steps[:n] }
 

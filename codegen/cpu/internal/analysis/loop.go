@@ -48,6 +48,17 @@ func Innermost(body []ir.Stmt) bool {
 	return is
 }
 
+// Continues reports whether a continue in body names the loop with the label.
+func Continues(body []ir.Stmt, l *ir.Label) bool {
+	found := false
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		c, ok := s.(*ir.Continue)
+		found = found || ok && c.Label == l
+		return !found
+	})
+	return found
+}
+
 func ChangedIn(s *ir.For) *ir.VarSet {
 	set := ir.Assigned(s.Body)
 	for _, v := range ir.Declared(s.Body).List() {

@@ -47,7 +47,7 @@ type LoopFrame struct {
 	Kind    frameKind
 	Varying bool        // lanes leave at different times: Live and Skip are masks
 	Live    []vcode.Reg // lanes that have not left the loop
-	Skip    []vcode.Reg // lanes that have not left this iteration
+	Skip    []vcode.Reg // lanes that have not left this iteration; nil: no continue names the loop
 	BreakTo mach.Label
 	NextTo  mach.Label
 	Changes *ir.VarSet // variables that the loop changes, for hoisting

@@ -198,8 +198,10 @@ func (g *looping) while(s *ir.While) {
 func (g *looping) maskedLoop(s *ir.While) {
 	old, split := g.Exec, g.Split
 	f := &memory.LoopFrame{Label: s.Label, Varying: true, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Live: g.CopyMasks()}
-	f.Skip = make([]vcode.Reg, g.Unroll)
-	g.Each(func(u int) { f.Skip[u] = g.NewMaskRegister() })
+	if analysis.Continues(s.Body, s.Label) {
+		f.Skip = make([]vcode.Reg, g.Unroll)
+		g.Each(func(u int) { f.Skip[u] = g.NewMaskRegister() })
+	}
 	top, end := g.NewLabel(), g.NewLabel()
 	g.Loops = append(g.Loops, f)
 	g.Place(top)
@@ -211,7 +213,9 @@ func (g *looping) maskedLoop(s *ir.While) {
 	}
 	g.AnyLane(f.Live)
 	g.Jump(mach.CondE, end)
-	g.Each(func(u int) { g.MaskMove(f.Skip[u], f.Live[u]) })
+	for u, skip := range f.Skip {
+		g.MaskMove(skip, f.Live[u])
+	}
 	g.straight = 0
 	g.list(s.Body)
 	if s.Cond != nil && prepare.MayFail(s.Cond) || g.NeedsLane(s.Post) || g.NeedsLane(s.Pre) {

@@ -172,8 +172,10 @@ func (g *statements) maskedIf(s *ir.If) {
 		}
 		g.Narrow(masks)
 		skip := g.NewLabel()
-		g.AnyLane(g.Exec)
-		g.Jump(mach.CondE, skip)
+		if !onlyLeaves(body) {
+			g.AnyLane(g.Exec)
+			g.Jump(mach.CondE, skip)
+		}
 		g.list(body)
 		g.Place(skip)
 		g.Exec, g.Split = old, split
@@ -190,6 +192,15 @@ func (g *statements) maskedIf(s *ir.If) {
 	if len(s.Else) > 0 {
 		side(g.NotMasks(cond), s.Else)
 	}
+}
+
+// onlyLeaves tells a break or continue alone: it changes masks, for which a lane need not be on.
+func onlyLeaves(body []ir.Stmt) bool {
+	switch body[0].(type) {
+	case *ir.Break, *ir.Continue:
+		return len(body) == 1
+	}
+	return false
 }
 
 func (g *statements) block(s *ir.Block) {

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -145,12 +146,23 @@ func (g *Vectors) NarrowMask(m vcode.Reg) vcode.Reg {
 	return r
 }
 
-// MaskFor is the mask in the lane size of values of t, for AVX2.
+// MaskFor is the mask in the lane size of values of t, for AVX2. The last one is made once in
+// straight code.
 func (g *Vectors) MaskFor(m vcode.Reg, t *ir.Type) vcode.Reg {
 	if g.AVX512 || Container(t) == g.maskLane() {
 		return m
 	}
-	return g.NarrowMask(m)
+	if n := &g.narrowed; n.of != m || !mach.Kept(&g.Code, n.step, n.mask, n.of) {
+		r := g.NarrowMask(m)
+		g.narrowed = narrowed{m, r, g.Len() - 1}
+	}
+	return g.narrowed.mask
+}
+
+// A narrowed is a mask of 8-byte lanes, the same of 4-byte lanes, and the step that made it.
+type narrowed struct {
+	of, mask vcode.Reg
+	step     int
 }
 
 // Blend sets dst to src in the lanes of m.
@@ -194,7 +206,7 @@ func (g *Vectors) Narrow(masks []vcode.Reg) {
 	next := make([]vcode.Reg, g.Unroll)
 	g.Each(func(u int) {
 		next[u] = masks[u]
-		if g.Exec != nil {
+		if g.Exec != nil && g.Exec[u] != masks[u] {
 			next[u] = g.MaskAnd(g.Exec[u], masks[u])
 		}
 	})

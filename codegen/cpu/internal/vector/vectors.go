@@ -17,6 +17,8 @@ type Vectors struct {
 	Exec   []vcode.Reg // lanes that are on, one mask a copy; nil: all
 	Prefix vcode.Reg   // in the tail: how many lanes from the first are in range
 	Split  bool        // Exec is narrower than the prefix
+
+	narrowed narrowed
 }
 
 // Width is the length of a vector of g.lanes values of type t.
