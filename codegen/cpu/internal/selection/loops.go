@@ -108,18 +108,25 @@ func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, step i
 }
 
 // runsInPieces reports whether a loop has a pause point after each inner loop that no jump
-// bypasses.
+// bypasses, or, around vectors, has no inner loop: where a pause point is four instructions.
 func (g *looping) runsInPieces(s *ir.For, step int64) bool {
-	if !g.Single || g.Shapes != nil || step != 1 || s.Rel != ir.Lt {
+	switch {
+	case step != 1 || s.Rel != ir.Lt:
 		return false
+	case g.Shapes != nil:
+		return g.ISA.Short() && analysis.Innermost(s.Body)
 	}
-	return analysis.ClosedInside(s.Body)
+	return g.Single && analysis.ClosedInside(s.Body)
 }
 
 // pieces runs the rounds up to hi, at least one; top is the start of a piece.
 func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, k mach.Cond, top mach.Label) {
 	until, round := g.NewGeneral(), g.NewLabel()
-	most := g.ConstGeneral(g.roundsBetween(s.Body, 1))
+	vectors := 1
+	if g.Shapes != nil {
+		vectors = g.Unroll
+	}
+	most := g.ConstGeneral(g.roundsBetween(s.Body, vectors))
 	g.Move(until, hi)
 	g.Subtract(until, i)
 	g.Compare(until, most) // unsigned, because hi is above i
@@ -203,6 +210,11 @@ func (g *looping) maskedLoop(s *ir.While) {
 		g.Each(func(u int) { f.Skip[u] = g.NewMaskRegister() })
 	}
 	top, end := g.NewLabel(), g.NewLabel()
+	left := vcode.NoReg
+	if g.ISA.Short() && analysis.Innermost(s.Body) {
+		left = g.NewGeneral()
+		g.SetGeneral(left, g.roundsBetween(s.Body, g.Unroll))
+	}
 	g.Loops = append(g.Loops, f)
 	g.Place(top)
 	g.Exec, g.Split = f.Live, true
@@ -223,6 +235,11 @@ func (g *looping) maskedLoop(s *ir.While) {
 		g.Jump(mach.CondE, end)
 	}
 	g.list(s.Post)
+	if left != vcode.NoReg {
+		g.AddConst(left, -1)
+		g.JumpBack(mach.CondNE, top)
+		g.SetGeneral(left, g.roundsBetween(s.Body, g.Unroll))
+	}
 	g.PausePoint()
 	g.JumpBack(mach.Always, top)
 	g.Place(end)
