@@ -440,12 +440,13 @@ func (g *gpu) limitsOf(function uintptr) (launch.Limits, error) {
 	return f, nil
 }
 
-// unload frees the modules of a program.
+// unload frees the modules of a program, of its candidates and of its forms for some sizes. The
+// program that such a form is made from is among the candidates of the form, and frees itself.
 func (p *program) unload(d *Device) error {
 	var errs []error
 	if list := p.others.Load(); list != nil {
 		for _, c := range *list {
-			if c.program != p {
+			if c.program != p && c.program != p.ofAllSizes {
 				errs = append(errs, c.program.unload(d))
 			}
 		}

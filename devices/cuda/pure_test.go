@@ -17,6 +17,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
+	"github.com/gompss/gompss/devices/internal/sizing"
 )
 
 // TestPiecesAreTheRegion compares the calls of a copy with the elements of the region, each once.
@@ -147,4 +148,13 @@ func TestNVRTC(t *testing.T) {
 	_, log, err = c.Compile("bad.cu", "#line 12 \"bad.go\"\nint f() { return q; }\n", "sm_90", nil)
 	require.ErrorIs(t, err, driver.ErrNotCompiled)
 	require.Equal(t, ir.Pos{File: "bad.go", Line: 12}, newCompileError("bad", "sm_90", log).Pos)
+}
+
+// The code for all sizes, a candidate of its form for some sizes, is unloaded once.
+func TestUnload_FormsWithTheCodeForAllSizes(t *testing.T) {
+	all := &program{forms: sizing.New[*program]([]int{0})}
+	form := &program{ofAllSizes: all}
+	form.others.Store(&[]candidate{{"teams of twice the size", form, 1}, {"code for all sizes", all, 0}})
+	all.forms.Add([]sizing.Value{{Arg: 0, Bits: 64}}, form)
+	require.NoError(t, all.unload(nil))
 }
