@@ -7,7 +7,6 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/codegen/ir/build"
 )
 
 // A thread that accesses neighbouring elements does so 16 bytes at a time where the compiler knows
@@ -171,7 +170,7 @@ type wordBase struct {
 	text  string
 }
 
-// words are what is known of narrow elements in a launch.
+// words are the facts about narrow elements of a launch.
 type words struct {
 	zeros  map[*ir.Var]int   // low bits of integer variables that are always zero
 	beside map[wordBase]bool // an element has a neighbour at a known distance
@@ -180,7 +179,7 @@ type words struct {
 // mostZeros bounds how many low bits are followed: more than those of Widest are of no use.
 const mostZeros = 8
 
-// findWords returns what is known of narrow elements in list.
+// findWords returns the facts about narrow elements in list.
 func findWords(list []ir.Stmt, rows map[*ir.Var]int64) words {
 	w := words{zeros: lowZeros(list, rows), beside: map[wordBase]bool{}}
 	first := map[wordBase]int64{}
@@ -329,7 +328,8 @@ func (p placesPrinter) inWord(e *ir.Index) (cprint.Val, bool) {
 	within := k & (each - 1)
 	own := *x
 	if own.I = base; k != within {
-		own.I = build.Binary(ir.Add, base, build.Int(k-within, x.At), x.At)
+		start := &ir.Const{T: ir.IntType, Bits: uint64(k - within), At: x.At}
+		own.I = &ir.Binary{Op: ir.Add, X: base, Y: start, T: ir.IntType, At: x.At}
 	}
 	at := p.subscript(&own)
 	p.use("aligned")
