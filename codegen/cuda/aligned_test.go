@@ -2,6 +2,7 @@ package cuda_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -75,4 +76,31 @@ func TestNeighbours(t *testing.T) {
 	}
 	require.Empty(t, known)
 	require.False(t, cuda.Neighbours(&ir.Program{}))
+}
+
+// TestAlign_WordsAreWhole counts the accesses of whole words in PTX: NVRTC does not find by itself those inside of a pixel
+// of three bytes.
+func TestAlign_WordsAreWhole(t *testing.T) {
+	least := map[string]int{"WordGray": 3 + 1, "WordLetters": 3 + 1, "WordChange": 1 + 1, "WordSmooth": 1 + 1, "WordMix": 2 + 1}
+	whole := regexp.MustCompile(`(ld|st)\.global(\.nc)?\.v[24]\.[usb](8|16|32)`)
+	var sources []nvrtcSource
+	for _, c := range corpus(t) {
+		if least[c.name] > 0 {
+			for name, opt := range map[string]cuda.Options{"": {Index32: true, Align: cuda.Widest}, " 64": {Align: cuda.Widest}, " plain": {Index32: true}} {
+				sources = append(sources, source(c.name+name, c.print(t, opt)))
+			}
+		}
+	}
+	require.Len(t, sources, 3*len(least))
+	answer := ask(t, map[string]any{"archs": []string{"sm_90"}, "sources": sources, "ptx": true})
+	for _, r := range answer.Results {
+		require.True(t, r.OK, r.Log)
+		name, how, _ := strings.Cut(r.Name, " ")
+		n := len(whole.FindAllString(r.PTX, -1))
+		if how == "plain" {
+			require.Zero(t, n, "%s\n%s", r.Name, r.PTX)
+			continue
+		}
+		require.GreaterOrEqual(t, n, least[name], "%s\n%s", r.Name, r.PTX)
+	}
 }

@@ -11,13 +11,6 @@ template <class T, class U> __device__ __forceinline__ bool apart(const T* x, in
 	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
 }
 
-// gompss_hidden returns x, of which the compiler then knows nothing.
-__device__ __forceinline__ int gompss_hidden(int x)
-{
-	asm("" : "+r"(x));
-	return x;
-}
-
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -49,8 +42,8 @@ WordMix(int16* left, int left_len, int16* right, int right_len, int16* out, int 
 		bool apart_2 = apart(out, out_len, right, right_len) && apart(out, out_len, left, left_len);
 		if (apart_2) {
 			int end = left_len;
-			for (int base = gompss_hidden(3 + blockIdx.x * blockDim.x * 4); base < end; base += gridDim.x * blockDim.x * 4) {
-				if (base + blockDim.x * 4 <= end) {
+			for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+				if (3 <= base && base + blockDim.x * 4 <= end) {
 					int i = base + threadIdx.x * 4;
 					int16 value = left[i] + (int16)(right[i] / 2);
 					int16 value_2 = left[i + 1] + (int16)(right[i + 1] / 2);
@@ -69,7 +62,8 @@ WordMix(int16* left, int left_len, int16* right, int right_len, int16* out, int 
 					out[2 * i + 5] = value_7;
 					out[2 * i + 7] = value_8;
 				} else {
-					for (int i = base + threadIdx.x; i < left_len; i += blockDim.x) {
+					int end_2 = min((int)(base + blockDim.x * 4), end);
+					for (int i = max(base, 3) + threadIdx.x; i < end_2; i += blockDim.x) {
 						out[2 * i] = left[i] + (int16)(right[i] / 2);
 						out[2 * i + 1] = right[i] - left[i];
 					}

@@ -42,8 +42,8 @@ WordMix(int16* left, int64 left_len, int16* right, int64 right_len, int16* out, 
 		bool apart_2 = apart(out, out_len, right, right_len) && apart(out, out_len, left, left_len);
 		if (apart_2) {
 			int64 end = left_len;
-			for (int64 base = 3 + (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
-				if (base + (int64)blockDim.x * 4 <= end) {
+			for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+				if (3 <= base && base + (int64)blockDim.x * 4 <= end) {
 					int64 i = base + (int64)threadIdx.x * 4;
 					int16 value = left[i] + (int16)(right[i] / 2);
 					int16 value_2 = left[i + 1] + (int16)(right[i + 1] / 2);
@@ -62,7 +62,8 @@ WordMix(int16* left, int64 left_len, int16* right, int64 right_len, int16* out, 
 					out[2 * i + 5] = value_7;
 					out[2 * i + 7] = value_8;
 				} else {
-					for (int64 i = base + threadIdx.x; i < left_len; i += blockDim.x) {
+					int64 end_2 = min(base + (int64)blockDim.x * 4, end);
+					for (int64 i = max(base, (int64)3) + threadIdx.x; i < end_2; i += blockDim.x) {
 						out[2 * i] = left[i] + (int16)(right[i] / 2);
 						out[2 * i + 1] = right[i] - left[i];
 					}

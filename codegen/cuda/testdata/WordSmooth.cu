@@ -5,13 +5,6 @@ typedef signed char int8;
 typedef long long int64;
 typedef unsigned long long uint64;
 
-// gompss_hidden returns x, of which the compiler then knows nothing.
-__device__ __forceinline__ int gompss_hidden(int x)
-{
-	asm("" : "+r"(x));
-	return x;
-}
-
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -41,8 +34,8 @@ WordSmooth(int8* x, int x_len, int8* y, int y_len, gompss_fault* fault)
 {
 	if (y_len <= x_len) {
 		int end = y_len - 1;
-		for (int base = gompss_hidden(1 + blockIdx.x * blockDim.x * 16); base < end; base += gridDim.x * blockDim.x * 16) {
-			if ((int)(base + blockDim.x * 16) <= end) {
+		for (int base = blockIdx.x * blockDim.x * 16; base < end; base += gridDim.x * blockDim.x * 16) {
+			if (1 <= base && (int)(base + blockDim.x * 16) <= end) {
 				int i = base + threadIdx.x * 16;
 				int8 value = (int8)((x[i - 1] + 2 * x[i] + x[i + 1]) >> 2);
 				int8 value_2 = (int8)((x[i] + 2 * x[i + 1] + x[i + 2]) >> 2);
@@ -77,7 +70,8 @@ WordSmooth(int8* x, int x_len, int8* y, int y_len, gompss_fault* fault)
 				y[i + 14] = value_15;
 				y[i + 15] = value_16;
 			} else {
-				for (int i = base + threadIdx.x; i < y_len - 1; i += blockDim.x) {
+				int end_2 = min((int)(base + blockDim.x * 16), end);
+				for (int i = max(base, 1) + threadIdx.x; i < end_2; i += blockDim.x) {
 					y[i] = (int8)((x[i - 1] + 2 * x[i] + x[i + 1]) >> 2);
 				}
 			}

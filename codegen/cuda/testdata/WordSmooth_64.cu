@@ -34,8 +34,8 @@ WordSmooth(int8* x, int64 x_len, int8* y, int64 y_len, gompss_fault* fault)
 {
 	if (y_len <= x_len) {
 		int64 end = y_len - 1;
-		for (int64 base = 1 + (int64)blockIdx.x * blockDim.x * 16; base < end; base += (int64)gridDim.x * blockDim.x * 16) {
-			if (base + (int64)blockDim.x * 16 <= end) {
+		for (int64 base = (int64)blockIdx.x * blockDim.x * 16; base < end; base += (int64)gridDim.x * blockDim.x * 16) {
+			if (1 <= base && base + (int64)blockDim.x * 16 <= end) {
 				int64 i = base + (int64)threadIdx.x * 16;
 				int8 value = (int8)((x[i - 1] + 2 * x[i] + x[i + 1]) >> 2);
 				int8 value_2 = (int8)((x[i] + 2 * x[i + 1] + x[i + 2]) >> 2);
@@ -70,7 +70,8 @@ WordSmooth(int8* x, int64 x_len, int8* y, int64 y_len, gompss_fault* fault)
 				y[i + 14] = value_15;
 				y[i + 15] = value_16;
 			} else {
-				for (int64 i = base + threadIdx.x; i < y_len - 1; i += blockDim.x) {
+				int64 end_2 = min(base + (int64)blockDim.x * 16, end);
+				for (int64 i = max(base, (int64)1) + threadIdx.x; i < end_2; i += blockDim.x) {
 					y[i] = (int8)((x[i - 1] + 2 * x[i] + x[i + 1]) >> 2);
 				}
 			}

@@ -58,6 +58,7 @@ type coarse struct {
 	// behind returns the body of iteration i+u, if the iterations of a thread follow each other; nil
 	// if they are a team apart.
 	behind func(i *ir.Var, u int64) []ir.Stmt
+	before int64 // iterations that the first thread begins in front of the loop, less than width
 	merged func(copies [][]ir.Stmt) []ir.Stmt
 }
 
@@ -109,8 +110,14 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 	stride, out := t.Temp("stride", far, out)
 	whole := build.Compare(ir.Le, build.Binary(ir.Add, build.Ref(base, at), wide(sharer), at), hi, at)
 	rest := spaces.Portion{First: build.Query(ir.ThreadNum, at), Stride: sharer}
-	tail := *f
+	tail, from := *f, f.Lo
 	tail.Lo = build.Ref(base, at)
+	if c.before > 0 {
+		whole = build.Compare(ir.LAnd, build.Compare(ir.Le, f.Lo, build.Ref(base, at), at), whole, at)
+		tail.Lo = build.IntMath(ir.IMax, build.Ref(base, at), f.Lo)
+		tail.Hi = build.IntMath(ir.IMin, build.Binary(ir.Add, build.Ref(base, at), wide(sharer), at), hi)
+		from = bodies.Fold(build.Binary(ir.Sub, f.Lo, build.Int(c.before, at), at))
+	}
 	one := &spaces.Space{Loops: []*ir.For{&tail}, Order: []int{0}, Label: sp.Label, At: at}
 	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, sharer, c), Else: forms.Unwrapped(t.Walk(one, rest, c.one, nil)), At: at}
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
@@ -119,7 +126,7 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 	if !ofTeam {
 		t.Trips.Width = max(t.Trips.Width, c.width)
 	}
-	list := []ir.Stmt{build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at), loop}
+	list := []ir.Stmt{build.Decl(base, build.Binary(ir.Add, from, start, at), at), loop}
 	if sp.MayWrap { // of a loop without iterations the first of a thread may lie in front of it
 		list = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, f.Lo, hi, at), Then: list, At: at}}
 	}

@@ -62,14 +62,14 @@ func words(t *Sharer, n Sharing) []ir.Stmt {
 	if !x.fits() || mayPass(sp, x.body) {
 		return nil
 	}
-	width := x.width(lo)
+	width := x.width()
 	if width < 2 {
 		return nil
 	}
 	at := sp.At
 	t.Decide(at, "loop "+f.Var.Name, strconv.FormatInt(width, 10)+" successive iterations of a thread at once",
 		"their elements are narrow: together they are whole words of memory", AsItIs)
-	c := coarse{width: int(width), one: x.body, behind: x.behind, merged: x.merged}
+	c := coarse{width: int(width), one: x.body, behind: x.behind, before: lo % width, merged: x.merged}
 	if len(x.conds) == 0 {
 		return severalAtOnce(t, sp, n.P, c)
 	}
@@ -201,12 +201,12 @@ func (x *worded) apart(v, w *ir.Var, at ir.Pos) {
 // width returns the number of iterations that a thread executes together: the one with the fewest
 // accesses for each, where none of the slices has more than Tuning.Jam.Bytes of a thread. It
 // returns 1 if no narrow elements become words.
-func (x *worded) width(lo int64) int64 {
+func (x *worded) width() int64 {
 	d := x.Device()
 	word, widest := int64(d.Memory.BankWidth), int64(d.Memory.Word)
 	best, least := int64(1), 0.0
 	for _, g := range x.runs {
-		least += g.accesses(1, 0, g.size)
+		least += g.accesses(1, g.size)
 	}
 	most := int64(d.Tuning.Jam.Bytes)
 	for w := int64(2); w <= most; w *= 2 {
@@ -215,8 +215,8 @@ func (x *worded) width(lo int64) int64 {
 			if bytes := max(g.each, -g.each) * g.size * w; bytes > most {
 				return best
 			}
-			n := g.accesses(w, lo, widest)
-			gains = gains || g.size < word && g.each != 0 && n < g.accesses(1, lo, g.size)
+			n := g.accesses(w, widest)
+			gains = gains || g.size < word && g.each != 0 && n < g.accesses(1, g.size)
 			each += n
 		}
 		if gains && each < least {
@@ -226,13 +226,13 @@ func (x *worded) width(lo int64) int64 {
 	return best
 }
 
-// accesses returns how many accesses of at most so many bytes w iterations of a thread make, for
-// each iteration.
-func (g *wordRun) accesses(w, lo, widest int64) float64 {
+// accesses returns how many accesses of at most so many bytes w iterations of a thread, which begin
+// at a multiple of w, make for each iteration.
+func (g *wordRun) accesses(w, widest int64) float64 {
 	set := map[int64]bool{}
 	for u := range w {
 		for _, k := range g.places {
-			set[(g.each*(lo+u)+k)*g.size] = true
+			set[(g.each*u+k)*g.size] = true
 		}
 	}
 	n := 0
