@@ -517,15 +517,18 @@ func (f *flowRunner) checkOverlaps(seed uint64, w *affineNest) error {
 }
 
 // conflict reports whether an element of x that one iteration of the outermost loop writes is one of y, which begins gap elements behind, that another
-// one reads.
+// one reads. What is not in a slice is refused, or ends the kernel.
 func (w *affineNest) conflict(args []any, x, y string, gap int) bool {
 	env := map[string]int{"n": args[0].(int), "m": args[1].(int), "q": args[2].(int)}
 	written, read := map[int]map[int]bool{}, map[int]map[int]bool{}
-	note := func(set map[int]map[int]bool, element, iteration int) {
-		if set[element] == nil {
-			set[element] = map[int]bool{}
+	note := func(set map[int]map[int]bool, at, gap, iteration int) {
+		if at < 0 || at >= nestLength {
+			return
 		}
-		set[element][iteration] = true
+		if set[at+gap] == nil {
+			set[at+gap] = map[int]bool{}
+		}
+		set[at+gap][iteration] = true
 	}
 	var walk func(d int)
 	walk = func(d int) {
@@ -535,11 +538,11 @@ func (w *affineNest) conflict(args []any, x, y string, gap int) bool {
 		}
 		for _, u := range w.body {
 			if u.slice == x {
-				note(written, u.at.value(env), env["i"])
+				note(written, u.at.value(env), 0, env["i"])
 			}
 			for _, l := range u.loads {
 				if l.slice == y {
-					note(read, l.at.value(env)+gap, env["i"])
+					note(read, l.at.value(env), gap, env["i"])
 				}
 			}
 		}
