@@ -23,7 +23,7 @@ import (
 // settled has the collector free what it may, and the runtime forget that, until done says so.
 func settled(t testing.TB, rt *task.Runtime, what string, done func() bool) {
 	t.Helper()
-	for range 200 {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		task.Sweep(rt)
 		task.Sweep(rt) // one finds what nobody uses, the next lets go of it
 		runtime.GC()
@@ -32,7 +32,7 @@ func settled(t testing.TB, rt *task.Runtime, what string, done func() bool) {
 		}
 		time.Sleep(time.Millisecond) // the Go runtime says on a goroutine of its own what it has freed
 	}
-	require.Fail(t, "not forgotten: "+what)
+	require.Failf(t, "not forgotten: "+what, "%d buffers, %d bytes held, a heap of %d bytes", rt.Stats().Buffers, rt.Machine().Held(), heapSize())
 }
 
 func heapSize() int64 {
