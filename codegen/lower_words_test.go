@@ -9,15 +9,15 @@ import (
 )
 
 // Threads take as many successive iterations as make words of narrow elements, and the bits are those of the Go function
-// with and without the checks that the host makes. A body that reads what it stored, and one whose elements are wide, are
-// left to others.
+// with and without the checks that the host makes. A body that reads what it stored, one that changes a place
+// behind its store, and one whose elements are wide, are left to others.
 func TestWords_UncheckedEqualsGo(t *testing.T) {
 	p := loadCorpus(t)
 	for _, c := range []struct {
 		kernel any
 		words  bool
 	}{{WordGray, true}, {WordLetters, true}, {WordChange, true}, {WordSmooth, true}, {WordMix, true}, {WordScale, true}, {WordRound, true},
-		{WordSwap, false}, {StreamTriad, false}} {
+		{WordSwap, false}, {WordTurns, false}, {StreamTriad, false}} {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
 			k, err := p.Kernel(name(c.kernel))

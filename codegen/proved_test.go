@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -412,6 +413,26 @@ func TestUnchecked_CallsHaveTheirOwnValues(t *testing.T) {
 		}
 		q, _ := provedOf(t, k)
 		require.Contains(t, checksLeft(t, q), "x:10:10", text)
+	}
+}
+
+// TestUnchecked_ContinuesLeadToThePost: what steps to the next iteration of a loop keeps its check
+// where a continue leads there with another value.
+func TestUnchecked_ContinuesLeadToThePost(t *testing.T) {
+	t.Parallel()
+	for _, loop := range []string{
+		"for p := 0; p < n; p += step[j] {\nif y[i] > 0 { j = k; continue }\nj = 0\n}",
+		"for p := 0; p < n; p += step[j] {\nif y[i] <= 0 { j = 0 } else { j = k; continue }\n}",
+		"outer: for p := 0; p < n; p += step[j] {\nfor q := 0; q < n; q++ {\nif y[q] > 0 { j = k; continue outer }\n}\nj = 0\n}",
+	} {
+		text := "package k\n\n//omp:target device(acc, smp)\n//omp:task\nfunc K(n, k int, step []int, y []float32) {\n//omp:teams distribute parallel for\n" +
+			"for i := 0; i < n; i++ {\nj := 0\n" + loop + "\ny[i] = float32(j)\n}\n}\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err, loop)
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		q, _ := provedOf(t, k)
+		require.Contains(t, strings.Join(checksLeft(t, q), " "), "step:9:", loop)
 	}
 }
 

@@ -31,6 +31,20 @@ func WordLetters(n int, text, letter, out []uint8) {
 	}
 }
 
+// WordTurns stores at two places, the second of which is computed behind the first store.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func WordTurns(n int, x, y []uint8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		k := int(x[i]) & 1
+		y[2*i+k] = x[i]
+		k ^= 1
+		y[2*i+k] = 255 - x[i]
+	}
+}
+
 // WordChange changes bytes in place.
 //
 //omp:target device(acc, smp)
@@ -116,6 +130,7 @@ func WordBack(x, y []uint16) {
 func init() {
 	corpus = append(corpus, []corpusCase{
 		{kernel: WordGray, args: func(n int, r *rand.Rand) []any { return []any{n, ints[uint8](r, 3*n, 256), make([]uint8, n)} }},
+		{kernel: WordTurns, args: func(n int, r *rand.Rand) []any { return []any{n, ints[uint8](r, n, 256), make([]uint8, 2*n)} }},
 		{kernel: WordLetters, args: func(n int, r *rand.Rand) []any {
 			return []any{n, ints[uint8](r, 3*n, 256), ints[uint8](r, 64, 256), make([]uint8, 4*n+1)}
 		}},

@@ -14,7 +14,8 @@ import (
 // facts of its path: after if j < 0 { j += n }, j is j0 + n where j0 < 0, and j0 where j0 >= 0.
 //
 // A variable that several threads change, or whose address is taken, has no known value; nor has
-// one that a loop assigns, at the begin of each iteration and after the loop.
+// one that a loop assigns, at the beginning of each iteration, where a continue leads, and after
+// the loop.
 type valueFlow struct{ of *Collector }
 
 // An Alternative is a value that a variable may have, and facts that hold where it has it.

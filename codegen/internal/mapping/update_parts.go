@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -180,6 +181,8 @@ func (x *updateParts) versions(full int64) ir.Stmt {
 	parts := build.IntMath(ir.IMin, &ir.Binary{Op: ir.Div, X: build.Int(full*updateWaves, at), Y: count, T: ir.IntType, At: at},
 		&ir.Binary{Op: ir.Div, X: trips(g), Y: build.Int(updateLeast, at), T: ir.IntType, At: at})
 	test := build.Compare(ir.Ge, parts, build.Int(2, at), at)
+	ends := build.Compare(ir.Lt, build.Copy(g.Hi), build.Int(math.MaxInt64-full*updateWaves, at), at) // the last part may begin behind it
+	test = build.Compare(ir.LAnd, test, ends, at)
 	for _, c := range x.conds {
 		test = build.Compare(ir.LAnd, test, c, at)
 	}

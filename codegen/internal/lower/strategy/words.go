@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
@@ -22,11 +23,12 @@ import (
 // A worded is a loop whose threads access whole words.
 type worded struct {
 	*Sharer
-	f     *ir.For
-	body  []ir.Stmt
-	defs  affine.Definitions
-	runs  []*wordRun
-	conds []ir.Expr // tests that slices do not overlap
+	f       *ir.For
+	body    []ir.Stmt
+	defs    affine.Definitions
+	changed *ir.VarSet // variables that the body assigns
+	runs    []*wordRun
+	conds   []ir.Expr // tests that slices do not overlap
 }
 
 // A wordRun is the places of a slice that iterations load, or store, a known distance apart.
@@ -87,8 +89,8 @@ func words(t *Sharer, n Sharing) []ir.Stmt {
 // can precede its stores. It collects the accesses, and the tests that slices are apart.
 func (x *worded) fits() bool {
 	own := ir.Declared(x.body)
-	x.defs = affine.Definitions{}
-	list := &analysis.AccessList{Defs: x.defs, Changed: ir.Assigned(x.body), Taken: ir.AddressTaken(x.body)}
+	x.defs, x.changed = affine.Definitions{}, ir.Assigned(x.body)
+	list := &analysis.AccessList{Defs: x.defs, Changed: x.changed, Taken: ir.AddressTaken(x.body)}
 	list.Stmts(x.body)
 	if list.Why != "" {
 		return false
@@ -114,7 +116,9 @@ func (x *worded) fits() bool {
 			ir.WalkExpr(e, func(y ir.Expr) bool {
 				switch y := y.(type) {
 				case *ir.Index:
-					fine = fine && x.access(y, y == place, stores)
+					// What is stored is moved behind all else: its place may not change meanwhile.
+					moves := y == place && slices.ContainsFunc(ir.ExprVars(y.I).List(), x.changed.Has)
+					fine = fine && !moves && x.access(y, y == place, stores)
 					return !x.formed(y)
 				case *ir.Binary:
 					ops++
@@ -161,7 +165,7 @@ func (x *worded) access(ix *ir.Index, stored bool, stores []*ir.Index) bool {
 		}
 		there, ok := x.defs.Of(s.I)
 		distance, isConst := form.Sub(there).Const()
-		if !ok || !isConst || distance == 0 {
+		if !ok || !isConst || distance == 0 || slices.ContainsFunc(ir.ExprVars(ix.I).List(), x.changed.Has) {
 			return false
 		}
 	}
