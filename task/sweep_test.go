@@ -102,7 +102,8 @@ func TestForgetting_AServerIsBounded(t *testing.T) {
 					most = max(most, rt.Stats().Buffers)
 				}
 				require.Less(t, most, int64(3*requests/2), "buffers at once of %d", 3*requests)
-				settled(t, rt, "all requests", func() bool { return few() && heapSize()-before < 2<<20 })
+				// Code of other tests may still be made. All records of the requests are 8 MB, their slices 130.
+				settled(t, rt, "all requests", func() bool { return few() && heapSize()-before < 6<<20 })
 				require.Less(t, task.BufferIDs(rt), 3*requests/2)
 				if wait == "group" {
 					require.Less(t, task.GroupBuffers(group), 1000)
