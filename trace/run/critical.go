@@ -130,7 +130,7 @@ func (r *Run) Chain() Chain {
 			c.Tokens += t.Choice - t.Ready
 			short[t.Place] += t.Choice - t.Ready
 		}
-		if i, ok := finder.before(t); ok && i < last && r.Row(i).Ran() {
+		if i, ok := finder.before(t); ok && (i < last || r.Row(i).End() <= t.Ready) && r.Row(i).Ran() {
 			tell := t.Ready - r.Row(i).End()
 			m := messages[t.Last]
 			if awaited = m != nil; awaited {

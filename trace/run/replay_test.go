@@ -124,6 +124,24 @@ func TestReplays_CriticalPathOfThoseThatOverlap(t *testing.T) {
 	require.Equal(t, 20*ms, s.Critical, "each step comes after the same step of the replay before")
 }
 
+// A task that was submitted between a replay and the start of its steps has a smaller number than
+// these, and waits for them all the same.
+func TestReplays_ChainOfATaskBehind(t *testing.T) {
+	r := newReplayed()
+	of := &probe.Replay{Task: 1, First: 3, Submit: ms, Number: 1, Steps: chain}
+	steps := []probe.StepRun{step(0, -1, 0, ms), step(1, 0, 0, 11*ms), step(2, 1, 0, 21*ms), step(3, 2, 0, 31*ms)}
+	for i := range steps {
+		r.rec.StepRan(of, &steps[i])
+	}
+	r.rec.Ended(&probe.Task{ID: 1, Nesting: probe.Nesting{Replay: 1, Steps: 4}, Submit: ms, Ready: ms, Choice: ms, Place: -1, Label: "iteration", Release: 41*ms + 1})
+	r.rec.Submitted(2, nil, []deps.TaskID{1})
+	r.rec.Ended(&probe.Task{ID: 2, Last: 1, Submit: 2 * ms, Ready: 41*ms + 2, Choice: 41*ms + 2, Start: 41*ms + 2, End: 51 * ms, Label: "x", Release: 51*ms + 1})
+	s := r.summary(t)
+	require.Equal(t, []deps.TaskID{2, 6, 5, 4, 3}, s.Chain.Tasks)
+	require.Zero(t, s.Chain.Submit)
+	require.Zero(t, s.Chain.Late)
+}
+
 // A device graph is one record with the number of its kernels.
 func TestReplays_DeviceGraphs(t *testing.T) {
 	r := run.New(0)
