@@ -39,11 +39,12 @@ var gpus = []Target{
 
 // tuning is the same for all generations: only one was measured.
 var tuning = Tuning{Remainder: 8, AddressRegisters: 24, WalkTeams: 8, KeptRow: 512, LookupTable: 4 * kib,
-	Lanes:  Lanes{Average: [5]int64{40, 20, 8, 4, 2}, Even: [5]int64{256, 128, 8, 4, 2}, Unknown: 3, Halved: 6, Threads: 256, ResidentTeams: 8},
-	Rows:   Rows{Teams: 5, Least: 32, Words: 32, Jam: 4, Unroll: 16, Few: 4, KeptLoads: 16, KeptTurns: 4, Carried: 4, Idle: 16},
-	Blocks: Blocks{Gain: 0.87, Equal: 1.05, Near: 0.75, LoadShare: 0.2, LeastTeam: 64, Statements: 1024, Unroll: 4, Team: 128},
-	Slabs:  Slabs{Rows: 4, Columns: 4, Words: 40, Wide: 64, Teams: 2, Bytes: 32 * kib},
-	Points: Points{Most: 4, Entries: 8, Words: 128}, ShortRows: ShortRows{Team: 128, Teams: 4, Pad: 4, Bytes: 33 * kib, Rows: 2, Loads: 8},
+	Lanes:   Lanes{Average: [5]int64{40, 20, 8, 4, 2}, Even: [5]int64{256, 128, 8, 4, 2}, Unknown: 3, Halved: 6, Threads: 256, ResidentTeams: 8},
+	Rows:    Rows{Teams: 5, Least: 32, Words: 32, Jam: 4, Unroll: 16, Few: 4, KeptLoads: 16, KeptTurns: 4, Carried: 4, Idle: 16},
+	Blocks:  Blocks{Gain: 0.87, Equal: 1.05, Near: 0.75, LoadShare: 0.2, LeastTeam: 64, Statements: 1024, Unroll: 4, Team: 128},
+	Slabs:   Slabs{Rows: 4, Columns: 4, Words: 40, Wide: 64, Teams: 2, Bytes: 32 * kib},
+	Updates: Updates{Waves: 4, Least: 64},
+	Points:  Points{Most: 4, Entries: 8, Words: 128}, ShortRows: ShortRows{Team: 128, Teams: 4, Pad: 4, Bytes: 33 * kib, Rows: 2, Loads: 8},
 	Columns: Columns{Team: 512, Few: 3, Teams: 2}, Records: Records{Team: 64, Staged: 8, Longest: 96, Statements: 1200},
 	Nested:  Nested{Scattered: 1.27, Shared: 1.6, Group: 0.25, Deferred: 40, Longest: 0.2, Least: 1.0 / 64, Margin: 0.15},
 	Squares: Squares{Team: 256}, Tables: Tables{Team: 256, Copies: 32, Width: 4},

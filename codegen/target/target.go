@@ -105,6 +105,7 @@ type Tuning struct {
 	Records          Records
 	Squares          Squares
 	Tables           Tables
+	Updates          Updates
 	Jam              Jam
 	Arrays           Arrays
 	Nested           Nested
@@ -230,6 +231,12 @@ type Points struct {
 	Most    int // maximum of a thread
 	Entries int // table entries that are loaded together
 	Words   int // maximum 32-bit words of all of them
+}
+
+// Updates cuts inner loops that only update integers by atomics into parts; PairDistances.
+type Updates struct {
+	Waves int // parts that a thread of a full device has, so that few are idle at the end
+	Least int // iterations of a part, at least
 }
 
 // ShortRows limits rows that a team keeps, one for each iteration; NearestOfRows.

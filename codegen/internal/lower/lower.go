@@ -131,8 +131,9 @@ func longRows(l *lowering) {
 
 // fewUpdates cuts loops of updates of which there are too few for the device.
 func fewUpdates(l *lowering) {
-	team := l.opt.GPU().Team
-	mapping.PartsOfUpdates(l.Walker.Work, int64(team.Multiprocessors*team.Warps*team.Warp))
+	d := l.opt.GPU()
+	threads, limits := d.Team.Multiprocessors*d.Team.Warps*d.Team.Warp, d.Tuning.Updates
+	mapping.PartsOfUpdates(l.Walker.Work, int64(threads*limits.Waves), int64(limits.Least))
 }
 
 // onWork is a pass that needs the kernel and what was decided about it.

@@ -11,29 +11,24 @@ import (
 
 // Few iterations whose inner loop does nothing but update memory by atomics, as one that counts
 // pairs in classes, do not fill a device. Where the order of the updates does not show, the inner
-// loop is cut into parts, which are iterations of the league too: a thread has a part, beside that
-// of the next iteration. Integers come out the same in any order; updates of floats round.
+// loop is cut into parts, which are iterations of the league too: neighbouring threads run the same
+// part of successive iterations. Integers come out the same in any order; updates of floats round.
 
-const (
-	updateWaves = 4      // parts that a thread of a full device has, so that few are idle at the end
-	updateLeast = 1 << 6 // iterations of the inner loop in a part, at least
-)
+// PartsOfUpdates cuts such loops among those of the league: into at most so many parts in all, of
+// at least so many iterations.
+func PartsOfUpdates(l *Work, most, least int64) { cutUpdates(l, l.Kernel.Body, most, least) }
 
-// PartsOfUpdates cuts such loops among those of the league; full is the number of threads that fill
-// the device.
-func PartsOfUpdates(l *Work, full int64) { cutUpdates(l, l.Kernel.Body, full) }
-
-func cutUpdates(l *Work, list []ir.Stmt, full int64) {
+func cutUpdates(l *Work, list []ir.Stmt, most, least int64) {
 	for k, s := range list {
 		switch s := s.(type) {
 		case *ir.If:
-			cutUpdates(l, s.Then, full)
-			cutUpdates(l, s.Else, full)
+			cutUpdates(l, s.Then, most, least)
+			cutUpdates(l, s.Else, most, least)
 		case *ir.Block:
-			cutUpdates(l, s.Body, full)
+			cutUpdates(l, s.Body, most, least)
 		case *ir.For:
 			if x := updatesOf(l, s); x != nil {
-				list[k] = x.versions(full)
+				list[k] = x.versions(most, least)
 			}
 		}
 	}
@@ -134,8 +129,8 @@ func (x *updateParts) update(s *ir.Atomic) bool {
 	return !found || before == op
 }
 
-// apart notes that what is updated is none of the memory that list reads. It reports false where no
-// test can say so.
+// apart records the tests that no updated slice overlaps memory that list reads. It returns false
+// if no test can show it.
 func (x *updateParts) apart(list []ir.Stmt) bool {
 	places, fine := map[ir.Expr]bool{}, true
 	var tables, others []*ir.Var
@@ -175,13 +170,13 @@ func (x *updateParts) apart(list []ir.Stmt) bool {
 }
 
 // versions returns the loop over parts and the loop as it is, with the test between.
-func (x *updateParts) versions(full int64) ir.Stmt {
+func (x *updateParts) versions(most, least int64) ir.Stmt {
 	f, g, at := x.f, x.g, x.f.At
 	count := build.IntMath(ir.IMax, trips(f), build.Int(1, at))
-	parts := build.IntMath(ir.IMin, &ir.Binary{Op: ir.Div, X: build.Int(full*updateWaves, at), Y: count, T: ir.IntType, At: at},
-		&ir.Binary{Op: ir.Div, X: trips(g), Y: build.Int(updateLeast, at), T: ir.IntType, At: at})
+	parts := build.IntMath(ir.IMin, &ir.Binary{Op: ir.Div, X: build.Int(most, at), Y: count, T: ir.IntType, At: at},
+		&ir.Binary{Op: ir.Div, X: trips(g), Y: build.Int(least, at), T: ir.IntType, At: at})
 	test := build.Compare(ir.Ge, parts, build.Int(2, at), at)
-	ends := build.Compare(ir.Lt, build.Copy(g.Hi), build.Int(math.MaxInt64-full*updateWaves, at), at) // the last part may begin behind it
+	ends := build.Compare(ir.Lt, build.Copy(g.Hi), build.Int(math.MaxInt64-most, at), at) // so that sums of a part do not wrap
 	test = build.Compare(ir.LAnd, test, ends, at)
 	for _, c := range x.conds {
 		test = build.Compare(ir.LAnd, test, c, at)
@@ -197,10 +192,10 @@ func (x *updateParts) versions(full int64) ir.Stmt {
 	own.Hi = build.IntMath(ir.IMin, build.Binary(ir.Add, build.Copy(from), build.Copy(long), at), build.Copy(g.Hi))
 	inner := *f
 	inner.Directive, inner.Body = nil, append(slices.Clone(x.before), &own)
-	d := *f.Directive
-	d.Collapse, d.Text = 2, "teams distribute parallel for collapse(2)"
+	both := *f.Directive
+	both.Collapse, both.Text = 2, "teams distribute parallel for collapse(2)"
 	loop := &ir.For{Label: &ir.Label{}, Var: part, Lo: build.Int(0, at), Hi: build.Copy(parts), Step: build.Int(1, at), Rel: ir.Lt,
-		Directive: &d, Body: []ir.Stmt{&inner}, At: at}
+		Directive: &both, Body: []ir.Stmt{&inner}, At: at}
 	fast := x.CopyOf([]ir.Stmt{loop}, &x.Kernel.NumVars)
 	return &ir.If{Cond: test, Then: fast, Else: []ir.Stmt{f}, At: at}
 }
