@@ -326,7 +326,7 @@ func (c *Collector) stmt(s ir.Stmt) {
 		valueFlow{c}.drop(s)
 		c.branches.push(s.Cond, len(c.Loops), valueFlow{c}.facts(s.Cond, true))
 		outer := c.jumps
-		c.whileLoop(s)
+		valueFlow{c}.whileLoop(s)
 		c.jumps = outer || Leaves(s.Body, s.Label, false)
 		c.branches.pop()
 		valueFlow{c}.drop(s)
@@ -363,26 +363,6 @@ func (c *Collector) nest(s ir.Stmt) {
 		c.read(e)
 	}
 	ir.Lists(s, c.Stmts)
-}
-
-// whileLoop collects an iteration of s. A continue comes to the statements behind the body with other
-// values than the end of the body has.
-func (c *Collector) whileLoop(s *ir.While) {
-	for _, e := range query.DirectExprs(s) {
-		c.read(e)
-	}
-	c.Stmts(s.Pre)
-	c.Stmts(s.Body)
-	continued := false
-	ir.WalkStmts(s.Body, func(inner ir.Stmt) bool {
-		jump, ok := inner.(*ir.Continue)
-		continued = continued || ok && jump.Label == s.Label
-		return !continued
-	})
-	if continued {
-		valueFlow{c}.drop(s)
-	}
-	c.Stmts(s.Post)
 }
 
 func (c *Collector) forLoop(s *ir.For) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis/affine"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // A valueFlow follows the values of integer variables that change, from statement to statement, as
@@ -103,6 +104,27 @@ func (f valueFlow) dropBroken(s *ir.Block) {
 	}
 }
 
+// whileLoop collects an iteration of s. A continue comes to the statements after the body with
+// other values than the end of the body has.
+func (f valueFlow) whileLoop(s *ir.While) {
+	c := f.of
+	for _, e := range query.DirectExprs(s) {
+		c.read(e)
+	}
+	c.Stmts(s.Pre)
+	c.Stmts(s.Body)
+	continued := false
+	ir.WalkStmts(s.Body, func(inner ir.Stmt) bool {
+		jump, ok := inner.(*ir.Continue)
+		continued = continued || ok && jump.Label == s.Label
+		return !continued
+	})
+	if continued {
+		f.drop(s)
+	}
+	c.Stmts(s.Post)
+}
+
 // facts returns the facts that follow if cond has the value holds, by the values that variables
 // have here. It returns none where the collector does not follow values.
 func (f valueFlow) facts(cond ir.Expr, holds bool) []Fact {
@@ -162,8 +184,8 @@ func (f valueFlow) branch(s *ir.If) {
 	c.Stmts(s.Else)
 	_, c.passed = c.branches.pop()
 	switch {
-	case !ends(s.Then):
-	case !ends(s.Else):
+	case !fallsThrough(s.Then):
+	case !fallsThrough(s.Else):
 		c.Sites.frozen = after
 	default:
 		c.Sites.frozen = f.join(after, c.Sites.frozen, then, otherwise)
@@ -176,10 +198,10 @@ func (f valueFlow) branch(s *ir.If) {
 func (f valueFlow) behind(s ir.Stmt, list []ir.Stmt) bool {
 	c := f.of
 	test, ok := s.(*ir.If)
-	if !ok || c.Sites == nil || c.Sites.Reaches || ends(test.Then) == ends(test.Else) {
+	if !ok || c.Sites == nil || c.Sites.Reaches || fallsThrough(test.Then) == fallsThrough(test.Else) {
 		return false
 	}
-	if ends(test.Else) {
+	if fallsThrough(test.Else) {
 		c.branches.turn(test.Cond, c.passed, c.Sites.passed[0])
 	} else {
 		c.branches.push(test.Cond, len(c.Loops), c.Sites.passed[1])
@@ -189,8 +211,8 @@ func (f valueFlow) behind(s ir.Stmt, list []ir.Stmt) bool {
 	return true
 }
 
-// ends reports whether control may come to the end of list.
-func ends(list []ir.Stmt) bool {
+// fallsThrough reports whether control may reach the end of list.
+func fallsThrough(list []ir.Stmt) bool {
 	if len(list) == 0 {
 		return true
 	}
@@ -198,7 +220,7 @@ func ends(list []ir.Stmt) bool {
 	case *ir.Break, *ir.Continue, *ir.Return:
 		return false
 	case *ir.If:
-		return ends(s.Then) || ends(s.Else)
+		return fallsThrough(s.Then) || fallsThrough(s.Else)
 	}
 	return true
 }
