@@ -191,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(512) channelstats(I batch_, I chann
 }
 
 // Tiles of 32 x 32 turned in team memory, 32 x 8 threads.
-extern "C" __global__ void __launch_bounds__(256) channelslast(I batch, I channels_, I size_, const float* __restrict__ x, float* __restrict__ y)
+extern "C" __global__ void __launch_bounds__(256) channelsfirst(I batch, I channels_, I size_, const float* __restrict__ x, float* __restrict__ y)
 {
 	__shared__ float t[32][33];
 	int channels = (int)channels_, size = (int)size_, c0 = blockIdx.x * 32, p0 = blockIdx.y * 32;
@@ -463,7 +463,7 @@ extern "C" __global__ void __launch_bounds__(128) ewma(I n, I m_, float alpha, c
 	}
 }
 
-// A thread marches along 4 rows of a plane.
+// A thread a point.
 extern "C" __global__ void __launch_bounds__(256) faraday(I n_, float c, const float* __restrict__ ex, const float* __restrict__ ey, const float* __restrict__ ez, float* __restrict__ hx, float* __restrict__ hy, float* __restrict__ hz)
 {
 	int n = (int)n_, k = blockIdx.x * 32 + threadIdx.x, j = blockIdx.y * 8 + threadIdx.y, i = blockIdx.z;

@@ -162,11 +162,11 @@ func ChannelStats(batch, channels, size int, x, mean, square []float32) {
 	}
 }
 
-// ChannelsLast moves the channels of a batch of images from the last place to the second.
+// ChannelsFirst moves the channels of a batch of images from the last place to the second.
 //
 //omp:target device(acc, smp)
 //omp:task in(x) inout(y)
-func ChannelsLast(batch, channels, size int, x, y []float32) {
+func ChannelsFirst(batch, channels, size int, x, y []float32) {
 	//omp:teams distribute parallel for collapse(3)
 	for b := 0; b < batch; b++ {
 		for p := 0; p < size; p++ {

@@ -63,7 +63,7 @@ var surveyCases = []suiteCase{
 	{forms: []any{ChannelStats}, hand: "channelstats", size: [2]int{1024, 10}, args: func(n int) []any {
 		return []any{32, n, 3136, random32(1, 32*n*3136), make([]float32, n), make([]float32, n)}
 	}, out: 5, shape: rowsOf(512), tolerance: 1e-2},
-	{forms: []any{ChannelsLast}, hand: "channelslast", size: [2]int{64, 2}, args: func(n int) []any {
+	{forms: []any{ChannelsFirst}, hand: "channelsfirst", size: [2]int{64, 2}, args: func(n int) []any {
 		return []any{n, 256, 3136, random32(1, n*256*3136), make([]float32, n*256*3136)}
 	}, out: 4, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{256, 98 * 8, int64(n)}, [3]int64{32, 8, 1} }},
 	{forms: []any{Adam}, hand: "adam", size: [2]int{1 << 25, 1000}, args: func(n int) []any {
