@@ -176,7 +176,7 @@ type words struct {
 	beside map[wordBase]bool // an element has a neighbour at a known distance
 }
 
-// mostZeros bounds how many low bits are followed: more than those of Widest are of no use.
+// mostZeros bounds how many low bits are followed: the longest access needs no more.
 const mostZeros = 8
 
 // findWords returns the facts about narrow elements in list.
@@ -218,7 +218,7 @@ func besideConst(e ir.Expr) (ir.Expr, int64) {
 }
 
 // lowZeros returns how many low bits of the integer variables of list are always zero. It begins
-// with all of them, and takes back what an assignment refutes until none does.
+// with all of them, and lowers their number at each assignment until nothing changes.
 func lowZeros(list []ir.Stmt, rows map[*ir.Var]int64) map[*ir.Var]int {
 	zeros := map[*ir.Var]int{}
 	ir.WalkStmts(list, func(s ir.Stmt) bool {

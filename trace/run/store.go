@@ -21,7 +21,7 @@ type store struct {
 	unpacks bool
 	scratch record.Batch
 	bound
-	spare []probe.Point // memory for order; it means nothing
+	spare []probe.Point // memory for order; its contents are unused
 }
 
 // A bound is the limit of a store, and what is not there because of it.

@@ -114,8 +114,8 @@ func teamOfRow(l *Work, f *ir.For) *rowTeam {
 	return x
 }
 
-// list finds the loops along the row in list, which so many loops and conditions of the row are
-// around. It reports false where the rest is more than scalar code around them.
+// list finds the loops along the row in list; depth is the number of loops and conditions of the
+// row around list. It reports false where the rest is more than scalar code around them.
 func (x *rowTeam) list(list []ir.Stmt, depth int) bool {
 	for _, s := range list {
 		switch s := s.(type) {

@@ -30,7 +30,7 @@ type Window struct {
 	tallies []tally         // the first is that of all goroutines that are no workers
 	_       spin.Line       // leave reads the tallies
 
-	Entered      atomic.Int64 // numbers so far: that of the latest task
+	Entered      atomic.Int64 // numbers that were given out: that of the latest task
 	lastFinished atomic.Int64 // finished tasks as of the latest count
 	_            spin.Line
 

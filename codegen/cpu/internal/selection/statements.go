@@ -194,7 +194,8 @@ func (g *statements) maskedIf(s *ir.If) {
 	}
 }
 
-// onlyLeaves tells a break or continue alone: it changes masks, for which a lane need not be on.
+// onlyLeaves reports whether body is a single break or continue: it changes masks, for which a lane
+// need not be on.
 func onlyLeaves(body []ir.Stmt) bool {
 	switch body[0].(type) {
 	case *ir.Break, *ir.Continue:

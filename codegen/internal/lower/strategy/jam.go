@@ -55,11 +55,11 @@ type coarse struct {
 	width int
 	one   []ir.Stmt // body of a single iteration
 	each  []ir.Stmt // body of one of several iterations
-	// behind returns the body of iteration i+u, if the iterations of a thread follow each other; nil
-	// if they are a team apart.
-	behind func(i *ir.Var, u int64) []ir.Stmt
-	before int64 // iterations that the first thread begins in front of the loop, less than width
-	merged func(copies [][]ir.Stmt) []ir.Stmt
+	// successive returns the body of iteration i+u where the iterations of a thread are successive;
+	// nil where they are a team's width apart.
+	successive func(i *ir.Var, u int64) []ir.Stmt
+	before     int64 // iterations that the first thread begins in front of the loop, less than width
+	merged     func(copies [][]ir.Stmt) []ir.Stmt
 }
 
 // mayPass reports whether the counter of sp may pass the end of its type where a thread goes past
@@ -236,10 +236,10 @@ func assignsOnly(list []ir.Stmt) bool {
 func (t *Sharer) abreast(f *ir.For, base *ir.Var, me, sharers ir.Expr, c coarse) []ir.Stmt {
 	at := f.At
 	copies := make([][]ir.Stmt, c.width)
-	if c.behind != nil {
+	if c.successive != nil {
 		i := t.Local(f.Var.Name, f.Var.Type, at)
 		for u := range copies {
-			copies[u] = t.CopyOf(c.behind(i, int64(u)), &t.Kernel.NumVars)
+			copies[u] = t.CopyOf(c.successive(i, int64(u)), &t.Kernel.NumVars)
 		}
 		mine := build.Binary(ir.Mul, me, build.Int(int64(c.width), at), at)
 		return append([]ir.Stmt{build.Decl(i, build.Binary(ir.Add, build.Ref(base, at), mine, at), at)}, c.merged(copies)...)

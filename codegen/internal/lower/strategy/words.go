@@ -20,8 +20,8 @@ import (
 // begin at multiples of them. All loads of the thread precede its stores, so that none is between
 // the parts of a word.
 
-// A worded is a loop whose threads access whole words.
-type worded struct {
+// A wordLoop is a loop whose threads access whole words.
+type wordLoop struct {
 	*Sharer
 	f       *ir.For
 	body    []ir.Stmt
@@ -60,7 +60,7 @@ func words(t *Sharer, n Sharing) []ir.Stmt {
 	if !known || lo < 0 {
 		return nil
 	}
-	x := &worded{Sharer: t, f: f, body: query.Flatten(n.Body)}
+	x := &wordLoop{Sharer: t, f: f, body: query.Flatten(n.Body)}
 	if !x.fits() || mayPass(sp, x.body) {
 		return nil
 	}
@@ -71,7 +71,7 @@ func words(t *Sharer, n Sharing) []ir.Stmt {
 	at := sp.At
 	t.Decide(at, "loop "+f.Var.Name, strconv.FormatInt(width, 10)+" successive iterations of a thread at once",
 		"their elements are narrow: together they are whole words of memory", AsItIs)
-	c := coarse{width: int(width), one: x.body, behind: x.behind, before: lo % width, merged: x.merged}
+	c := coarse{width: int(width), one: x.body, successive: x.successive, before: lo % width, merged: x.merged}
 	if len(x.conds) == 0 {
 		return severalAtOnce(t, sp, n.P, c)
 	}
@@ -87,7 +87,7 @@ func words(t *Sharer, n Sharing) []ir.Stmt {
 
 // fits reports whether the body is a short list of arithmetic and accesses to elements, whose loads
 // can precede its stores. It collects the accesses, and the tests that slices are apart.
-func (x *worded) fits() bool {
+func (x *wordLoop) fits() bool {
 	own := ir.Declared(x.body)
 	x.defs, x.changed = affine.Definitions{}, ir.Assigned(x.body)
 	list := &analysis.AccessList{Defs: x.defs, Changed: x.changed, Taken: ir.AddressTaken(x.body)}
@@ -116,7 +116,7 @@ func (x *worded) fits() bool {
 			ir.WalkExpr(e, func(y ir.Expr) bool {
 				switch y := y.(type) {
 				case *ir.Index:
-					// What is stored is moved behind all else: its place may not change meanwhile.
+					// What is stored is moved after all else: its place may not change meanwhile.
 					moves := y == place && slices.ContainsFunc(ir.ExprVars(y.I).List(), x.changed.Has)
 					fine = fine && !moves && x.access(y, y == place, stores)
 					return !x.formed(y)
@@ -140,15 +140,16 @@ func (x *worded) fits() bool {
 }
 
 // formed reports whether the place of ix has a form in which the counter has a constant factor.
-func (x *worded) formed(ix *ir.Index) bool {
+func (x *wordLoop) formed(ix *ir.Index) bool {
 	form, ok := x.defs.Of(ix.I)
 	coef, single := form.Coef(x.f.Var)
 	_, isConst := coef.Const()
 	return ok && single && isConst
 }
 
-// access notes ix, behind the stores in the iteration.
-func (x *worded) access(ix *ir.Index, stored bool, stores []*ir.Index) bool {
+// access records ix, which comes after stores in the iteration. It returns false if ix may be one
+// of their elements, or is stored at a place without a form.
+func (x *wordLoop) access(ix *ir.Index, stored bool, stores []*ir.Index) bool {
 	r, ok := ix.X.(*ir.Ref)
 	if !ok || r.Var.Space != ir.Param {
 		return false
@@ -193,7 +194,7 @@ func (x *worded) access(ix *ir.Index, stored bool, stores []*ir.Index) bool {
 }
 
 // apart adds the test that v and w do not overlap.
-func (x *worded) apart(v, w *ir.Var, at ir.Pos) {
+func (x *wordLoop) apart(v, w *ir.Var, at ir.Pos) {
 	for _, c := range x.conds {
 		if a := c.(*ir.Apart); query.BaseVar(a.X) == v && query.BaseVar(a.Y) == w {
 			return
@@ -205,7 +206,7 @@ func (x *worded) apart(v, w *ir.Var, at ir.Pos) {
 // width returns the number of iterations that a thread executes together: the one with the fewest
 // accesses for each, where none of the slices has more than Tuning.Jam.Bytes of a thread. It
 // returns 1 if no narrow elements become words.
-func (x *worded) width() int64 {
+func (x *wordLoop) width() int64 {
 	d := x.Device()
 	word, widest := int64(d.Memory.BankWidth), int64(d.Memory.Word)
 	best, least := int64(1), 0.0
@@ -270,9 +271,9 @@ func multipleOf(form affine.Form, n int64) bool {
 	return true
 }
 
-// behind returns the body of iteration i+u, with each place as a sum in which i has one factor, so
-// that the device compiler sees how far apart places are.
-func (x *worded) behind(i *ir.Var, u int64) []ir.Stmt {
+// successive returns the body of iteration i+u, with each place as a sum in which i has one factor,
+// so that the device compiler sees how far apart places are.
+func (x *wordLoop) successive(i *ir.Var, u int64) []ir.Stmt {
 	places := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		ix, ok := e.(*ir.Index)
 		if !ok || !x.formed(ix) {
@@ -288,7 +289,7 @@ func (x *worded) behind(i *ir.Var, u int64) []ir.Stmt {
 }
 
 // merged interleaves copies of the body, with all stores behind all loads.
-func (x *worded) merged(copies [][]ir.Stmt) []ir.Stmt {
+func (x *wordLoop) merged(copies [][]ir.Stmt) []ir.Stmt {
 	var out, stores []ir.Stmt
 	for _, s := range bodies.Interleave(x.Crew, copies) {
 		if a, ok := s.(*ir.Assign); ok && !query.IsRef(a.Place) {
