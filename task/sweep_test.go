@@ -102,7 +102,8 @@ func TestForgetting_AServerIsBounded(t *testing.T) {
 					most = max(most, rt.Stats().Buffers)
 				}
 				require.Less(t, most, int64(3*requests/2), "buffers at once of %d", 3*requests)
-				// Code of other tests may still be made. All records of the requests are 8 MB, their slices 130.
+				// In runs of all packages the heap has grown by 2 to 5 MiB with no buffer left, for a reason that is not known.
+				// The slices of 4000 requests are 130 MB.
 				settled(t, rt, "all requests", func() bool { return few() && heapSize()-before < 6<<20 })
 				require.Less(t, task.BufferIDs(rt), 3*requests/2)
 				if wait == "group" {

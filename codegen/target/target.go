@@ -233,7 +233,8 @@ type Points struct {
 	Words   int // maximum 32-bit words of all of them
 }
 
-// Updates cuts inner loops that only update integers by atomics into parts; PairDistances.
+// Updates cuts inner loops that only update integers by atomics into parts; PairDistances. The
+// numbers were chosen, and no others measured: gompss bench gpu -suite survey -only pairdistances.
 type Updates struct {
 	Waves int // parts that a thread of a full device has, so that few are idle at the end
 	Least int // iterations of a part, at least
